@@ -1,0 +1,144 @@
+"""Argument checks shared by every room: the error names the argument, what was given and what is accepted."""
+
+import numbers
+
+import numpy as np
+import scipy.sparse
+
+
+def check_integer(name, value, low=1, high=None, high_name=None):
+    """Return `value` as int, or raise if it is not an integer in [low, high].
+
+    Parameters
+    ----------
+    name : str
+        The argument's name, for the message.
+    value : int
+    low, high : int or None
+        Accepted range, both ends included; None means no upper end.
+    high_name : str or None
+        What the upper end is, e.g. "n_objects".
+
+    Raises
+    ------
+    TypeError
+        `value` is not an integer (bool does not count as one).
+    ValueError
+        `value` lies outside the range.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}")
+    if value < low or (high is not None and value > high):
+        top = "" if high is None else f" and <= {f'{high_name}=' if high_name else ''}{high}"
+        raise ValueError(f"{name}={value} must be >= {low}{top}")
+    return int(value)
+
+
+def check_number(name, value, low=-np.inf, high=np.inf):
+    """Return `value` as float, or raise if it is not a finite real number in [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a real number, got {value!r} of type {type(value).__name__}")
+    if not np.isfinite(value) or value < low or value > high:
+        raise ValueError(f"{name}={value} must be finite and in [{low}, {high}]")
+    return float(value)
+
+
+def check_option(name, value, accepted):
+    """Return `value`, or raise ValueError if it is not one of `accepted`."""
+    if value not in accepted:
+        raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, accepted))}")
+    return value
+
+
+def check_n_clusters(n_clusters, n_objects):
+    """Return K as int; it must be an integer in 1..N, and the message names both."""
+    return check_integer("n_clusters", n_clusters, 1, n_objects, "n_samples")
+
+
+def check_labels(name, labels, n_objects=None, n_clusters=None):
+    """Return hard labels as an int64 array of shape (N,).
+
+    Raises
+    ------
+    ValueError
+        Not one-dimensional, empty, of another length than `n_objects`, not integers, negative, or >= `n_clusters`.
+    """
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or labels.size == 0:
+        raise ValueError(f"{name} must be a non-empty 1-D array of labels, got shape {labels.shape}")
+    if n_objects is not None and labels.size != n_objects:
+        raise ValueError(f"{name} has {labels.size} entries, accepted is one for each of the {n_objects} objects")
+    if labels.dtype.kind not in "iub":
+        raise ValueError(f"{name} must be integers, got dtype {labels.dtype}")
+    if labels.min() < 0 or (n_clusters is not None and labels.max() >= n_clusters):
+        top = "" if n_clusters is None else f"..{n_clusters - 1}"
+        raise ValueError(f"{name} holds values {labels.min()}..{labels.max()}, accepted is 0{top or ' and above'}")
+    return labels.astype(np.int64)
+
+
+def check_vectors(name, X, dtype=np.float64):
+    """Return data vectors as a finite C-contiguous array of shape (N, D).
+
+    Raises
+    ------
+    ValueError
+        Not two-dimensional, empty, or holding NaN or infinite values.
+    """
+    X = np.ascontiguousarray(X, dtype=dtype)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"{name} must be a non-empty 2-D array (objects, features), got shape {X.shape}")
+    _check_finite(name, X)
+    return X
+
+
+def _check_finite(name, values):
+    # A sum is NaN or inf as soon as one entry is, and needs no mask as large as the matrix.
+    if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
+        raise ValueError(f"{name} holds NaN or infinite values; accepted are finite numbers only")
+
+
+def check_similarity(name, X, dtype=np.float32):
+    """Return a similarity matrix, dense or sparse, as `dtype`; it is copied only if it must be.
+
+    Parameters
+    ----------
+    name : str
+    X : array_like or scipy.sparse matrix, shape (N, N)
+        Symmetric within 1e-6 of its largest entry. Any finite diagonal is accepted.
+    dtype : dtype
+
+    Returns
+    -------
+    ndarray (C-contiguous) or scipy.sparse.csr_array, shape (N, N)
+
+    Raises
+    ------
+    ValueError
+        Not a non-empty square matrix, NaN or inf inside, or not symmetric.
+    """
+    sparse = scipy.sparse.issparse(X)
+    X = scipy.sparse.csr_array(X, dtype=dtype) if sparse else np.ascontiguousarray(X, dtype=dtype)
+    if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] == 0:
+        raise ValueError(f"{name} must be a non-empty square matrix (objects, objects), got shape {X.shape}")
+    _check_finite(name, X.data if sparse else X)
+    if sparse:
+        X.sum_duplicates()
+        asymmetry = abs(X - X.T).max() if X.nnz else 0.0
+        scale = abs(X).max() if X.nnz else 0.0
+    else:
+        scale = max(X.max(), -X.min())
+        asymmetry = _largest_asymmetry(X)
+    if asymmetry > 1e-6 * scale:
+        raise ValueError(
+            f"{name} must be symmetric within 1e-6 of its largest entry, got a difference of {asymmetry / scale:.2g} of it"
+        )
+    return X
+
+
+def _largest_asymmetry(X, block=512):
+    """max |X - X'| block by block: no second matrix of N x N."""
+    largest = 0.0
+    for start in range(0, len(X), block):
+        rows = slice(start, start + block)
+        largest = max(largest, float(np.abs(X[rows, start:] - X[start:, rows].T).max()))
+    return largest
