@@ -1,0 +1,39 @@
+"""Where the project's own files are, and how files are written without ever being half there."""
+
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["data_path", "replacing"]
+
+
+def data_path(name=""):
+    """Path of an embedded data file, in a checkout (its `data/`) or in an installed wheel (`gencap/data/`).
+
+    Raises
+    ------
+    FileNotFoundError
+        No such file in either place.
+    """
+    package = Path(__file__).resolve().parent
+    places = [package / "data" / name, package.parents[1] / "data" / name]
+    for place in places:
+        if place.exists():
+            return place
+    raise FileNotFoundError(f"{name!r} is not among the embedded data files in {places[-1].parent}")
+
+
+@contextmanager
+def replacing(path, mode="wb"):
+    """Open a temporary file beside `path`; it takes the name `path` only when the block ends without an error."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, mode, encoding=None if "b" in mode else "utf-8") as stream:
+            yield stream
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
