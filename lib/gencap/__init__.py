@@ -1,0 +1,67 @@
+"""Information-theoretic validation of clustering: how many bits per object does a clustering carry over to new data?
+
+The public names are loaded on first use, so a worker or a headless user pays for neither matplotlib nor ipywidgets.
+"""
+
+import importlib
+
+__version__ = "0.1.0"
+
+# room -> the names it gives to the package; a room without names is used as gc.ROOM
+_ROOMS = {
+    "annealing": ("Trajectory",),
+    "bottleneck": ("InformationBottleneck", "SideInformationBottleneck", "ConditionalBottleneck"),
+    "capacity": (
+        "Capacity",
+        "generalization_capacity",
+        "hamming_capacity",
+        "kary_capacity",
+        "kary_information",
+        "shannon_capacity",
+    ),
+    "centroid": ("AnnealedKMeans",),
+    "checks": (),
+    "claims": (),
+    "coding": (),
+    "cuts": ("NormalizedCut", "AdaptiveRatioCut"),
+    "datasets": (),
+    "dominant": ("DominantSets",),
+    "factorization": ("NoisyOrFactorization",),
+    "maxent": (
+        "LeastAngleClustering",
+        "HistogramClustering",
+        "ParametricDistributionalClustering",
+        "SelfOrganizingClustering",
+        "ComplexityConstrainedClustering",
+        "SmoothKMeans",
+    ),
+    "measures": (),
+    "metrics": ("align_labels",),
+    "nonredundant": ("ConstrainedModelClustering", "ConditionalEnsemble"),
+    "pairwise": ("PairwiseClustering",),
+    "plots": (),
+    "quadratic": ("CorrelationClustering", "MinCut", "MaxCut"),
+    "resources": (),
+    "runner": (),
+    "selection": ("Selection", "select_n_clusters", "bic", "aic"),
+    "similarity": ("SimilarityClustering",),
+    "transfer": ("transfer_costs",),
+    "widgets": (),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+__all__ = sorted([*_ROOMS, *_HOME])
+
+
+def __getattr__(name):
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    elif name in _ROOMS:
+        value = importlib.import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted([*globals(), *__all__])
