@@ -1,4 +1,4 @@
-"""The ledger of published statements: each is checked in a notebook and gets a verdict, also when it does not reproduce.
+"""The ledger of published statements: each is checked in a notebook and gets a verdict, reproduced or not.
 
 The statements stand in data/published/claims.csv. Four kinds decide how a verdict comes about:
 
@@ -135,10 +135,10 @@ def _verdict(row, obtained, holds):
         if holds is None:
             raise ValueError(f'{row["id"]}: say holds=True, False or "in part"; it holds if {row["target"]}')
     elif not _hit(row, obtained):
-        holds = holds == "in part" and holds
-    return {None: "reproduced", True: "reproduced", False: "refuted", "in part": "in part"}[
-        holds if isinstance(holds, str) or holds is None else bool(holds)
-    ]
+        return "in part" if holds == "in part" else "refuted"
+    if holds == "in part":
+        return "in part"
+    return "reproduced" if holds is None or holds else "refuted"
 
 
 def _hit(row, obtained):
@@ -155,25 +155,18 @@ def _hit(row, obtained):
 
 
 def _accepts(target, tolerance, value):
-    sign = next((s for s in _SIGNS if target.startswith(s)), None)
+    """Whether one value meets one target: a word, a number, a bound or a range."""
+    sign = next((s for s in _SIGNS if target.startswith(s)), "")
     try:
-        if sign:
-            low, high = (
-                (-math.inf, float(target[len(sign) :])) if "<" in sign else (float(target[len(sign) :]), math.inf)
-            )
-        elif ".." in target:
-            low, high = map(float, target.split(".."))
-        else:
-            low = high = float(target)
+        low, _, high = target.removeprefix(sign).partition("..")
+        low, high = float(low), float(high or low)
     except ValueError:
         return str(value).casefold() == target.casefold()
-    try:
-        value = float(value)
-    except (TypeError, ValueError):
+    if not isinstance(value, int | float):
         return False
-    if sign and not tolerance:
-        return _SIGNS[sign](value, float(target[len(sign) :]))
-    # Doubles such as |1.36 - 1.46| exceed a decimal tolerance by a rounding error that is no miss.
+    if sign:
+        return _SIGNS[sign](value, low + (tolerance if "<" in sign else -tolerance))
+    # A difference such as 1.36 - 1.46 exceeds its decimal tolerance by a rounding error, which is no miss.
     slack = tolerance * (1 + 1e-9)
     return low - slack <= value <= high + slack
 

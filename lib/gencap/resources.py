@@ -1,33 +1,45 @@
-"""Where the files that come with the project are, in a clone (data/) as in an installed wheel (gencap/data/)."""
+"""Where the project's own files are, and how files are written without ever being half there."""
 
+import os
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
-_PACKAGE = Path(__file__).resolve().parent
-_CLONE = _PACKAGE.parent.parent
+__all__ = ["data_path", "project_folder", "replacing"]
 
 
-def data_path(name):
-    """Return the path of an embedded file.
-
-    Parameters
-    ----------
-    name : str
-        Path below the data folder, e.g. "published/claims.csv"; "" is the folder itself.
+def data_path(name=""):
+    """Path of an embedded data file, in a checkout (its `data/`) or in an installed wheel (`gencap/data/`).
 
     Raises
     ------
     FileNotFoundError
-        No such file; the message lists what is there.
+        No such file in either place.
     """
-    folder = next((f for f in (_PACKAGE / "data", _CLONE / "data") if f.is_dir()), None)
-    if folder is None:
-        raise FileNotFoundError(f"no data folder in {_PACKAGE} or {_CLONE}; install gencap again")
-    if not (folder / name).exists():
-        there = sorted(f.relative_to(folder).as_posix() for f in folder.rglob("*") if f.is_file())
-        raise FileNotFoundError(f"no embedded file {name!r}; there are {', '.join(there)}")
-    return folder / name
+    package = Path(__file__).resolve().parent
+    places = [package / "data" / name, package.parents[1] / "data" / name]
+    for place in places:
+        if place.exists():
+            return place
+    raise FileNotFoundError(f"{name!r} is not among the embedded data files in {places[-1].parent}")
 
 
 def project_folder():
-    """Return the clone that the package runs from, or the current folder where it is an installed wheel."""
-    return _CLONE if (_CLONE / "notebooks").is_dir() else Path.cwd()
+    """The checkout that the package runs from, or the current folder where it is an installed wheel."""
+    checkout = Path(__file__).resolve().parents[2]
+    return checkout if (checkout / "notebooks").is_dir() else Path.cwd()
+
+
+@contextmanager
+def replacing(path, mode="wb"):
+    """Open a temporary file beside `path`; it takes the name `path` only when the block ends without an error."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, mode, encoding=None if "b" in mode else "utf-8") as stream:
+            yield stream
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
