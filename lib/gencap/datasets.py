@@ -1,0 +1,540 @@
+"""Data: generators of synthetic sets, in pairs where a capacity needs two, and loaders of real ones.
+
+Generators pair objects by construction: object i has the same source in both sets and independent noise. The two sets
+come from two child generators of `random_state` (int, `numpy.random.Generator` or None), so that the second does not
+depend on how many numbers the first drew.
+
+Loaders return a scikit-learn `Bunch`. Embedded sets are read from the package. Others are looked for in the folder
+named by the environment variable GENCAP_DATA, then in the cache, then at the address in `SOURCES`.
+"""
+
+import csv
+import gzip
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pooch
+from sklearn.datasets import load_sample_image
+from sklearn.impute import KNNImputer
+from sklearn.utils import Bunch
+
+from gencap.checks import check_integer, check_number, check_option
+from gencap.resources import data_path
+
+FIVE_CENTERS = np.array([(1, 0), (0, 1.5), (-2, 0), (0, -3), (4.25, -4)])  # document 000, section 5.4
+FOUR_CENTERS = np.array([(4, 4), (-4, 4), (-4, -4), (4, -4)], dtype=float)  # document 000, section 6.1.1
+
+_BLOCK = 256  # rows of a graph drawn at once; part of what a seed means
+
+
+def _generator(random_state):
+    """Return a numpy Generator for an int, a Generator or None."""
+    if random_state is not None and not isinstance(random_state, np.random.Generator):
+        random_state = check_integer("random_state", random_state, 0)
+    return np.random.default_rng(random_state)
+
+
+def _source_labels(n_objects, n_sources, sizes):
+    """Labels arange(N) % K, or blocks of the given sizes."""
+    n_objects = check_integer("n_objects", n_objects)
+    if sizes is None:
+        check_integer("n_clusters", n_sources, 1, n_objects, "n_objects")
+        return np.arange(n_objects) % n_sources
+    sizes = [check_integer("sizes", size) for size in sizes]
+    if len(sizes) != n_sources or sum(sizes) != n_objects:
+        raise ValueError(f"sizes={sizes} must hold {n_sources} numbers that sum to n_objects={n_objects}")
+    return np.repeat(np.arange(n_sources), sizes)
+
+
+# Vectors ----------------------------------------------------------------------------------------------------------
+
+
+def paired_gaussian_sources(n_objects, centers, variance=1.0, random_state=None, sizes=None):
+    """Two data sets from the same isotropic Gaussian sources, object i from the same source in both.
+
+    Parameters
+    ----------
+    n_objects : int
+        N.
+    centers : array_like, shape (K, D)
+    variance : float or array_like of shape (K,)
+        Sigma = variance I, of all sources or of each.
+    random_state : int, Generator or None
+    sizes : sequence of K ints or None
+        Objects of each source, in blocks; None deals the sources out in turn, labels = arange(N) % K.
+
+    Returns
+    -------
+    X1, X2 : ndarray, shape (N, D)
+    labels : ndarray of int64, shape (N,)
+
+    Raises
+    ------
+    ValueError
+        N < K, sizes that do not sum to N, a negative variance, centers that are not a finite (K, D) array.
+    """
+    centers = np.asarray(centers, dtype=np.float64)
+    if centers.ndim != 2 or 0 in centers.shape or not np.isfinite(centers).all():
+        raise ValueError(f"centers must be a finite array (sources, features), got shape {centers.shape}")
+    deviations = np.sqrt([check_number("variance", v, 0.0) for v in np.ravel(variance).tolist()])
+    if np.ndim(variance) > 1 or deviations.size not in (1, len(centers)):
+        raise ValueError(f"variance must be one number or {len(centers)}, got shape {np.shape(variance)}")
+    labels = _source_labels(n_objects, len(centers), sizes)
+    deviation = np.broadcast_to(deviations, len(centers))[labels][:, None]
+    X1, X2 = (
+        centers[labels] + deviation * rng.standard_normal((n_objects, centers.shape[1]))
+        for rng in _generator(random_state).spawn(2)
+    )
+    return X1, X2, labels
+
+
+def five_gaussians(n_objects=10000, random_state=None):
+    """Five overlapping sources in the plane, Sigma = I/2; X1, X2 (N, 2) and labels (document 000, section 5.4)."""
+    return paired_gaussian_sources(n_objects, FIVE_CENTERS, 0.5, random_state)
+
+
+def four_gaussians(variance, n_objects=800, random_state=None):
+    """Four sources at (+-4, +-4), Sigma = variance I; X1, X2 (N, 2) and labels (document 000, section 6.1.1)."""
+    return paired_gaussian_sources(n_objects, FOUR_CENTERS, variance, random_state)
+
+
+def two_sources_high_dimensional(n_objects, n_features, distance=4.5, random_state=None):
+    """Two sources in D dimensions with orthogonal means of equal length, Sigma = I/2.
+
+    The means are `distance` sqrt(100 / D) apart: distance is what it would be at D = 100.
+
+    Returns
+    -------
+    X1, X2 : ndarray, shape (N, D)
+    labels : ndarray of int64, shape (N,)
+
+    Source: document 000, section 5.5.1.
+    """
+    n_features = check_integer("n_features", n_features, 2)
+    apart = check_number("distance", distance, 0.0) * np.sqrt(100 / n_features)
+    return paired_gaussian_sources(n_objects, np.eye(2, n_features) * apart / np.sqrt(2), 0.5, random_state)
+
+
+def three_sources(separation, sizes=(100, 100, 300), random_state=None):
+    """Three sources of unit variance at the corners of an equilateral triangle with side `separation`.
+
+    Returns
+    -------
+    X1, X2 : ndarray, shape (N, 2)
+    labels : ndarray of int64, shape (N,)
+
+    Source: document 000, section 6.2.2, Figs 24 and 25 (sizes 1:1:3 have 1.37 bits).
+    """
+    separation = check_number("separation", separation, 0.0)
+    corners = separation * np.array([(0, 0), (1, 0), (0.5, np.sqrt(0.75))])
+    sizes = [check_integer("sizes", size) for size in sizes]
+    return paired_gaussian_sources(sum(sizes), corners, 1.0, random_state, sizes)
+
+
+def two_clouds(variance, n_per_cloud=100, distance=2.83, random_state=None):
+    """Two isotropic clouds in the plane, `distance` apart: X (2 n, 2) and labels.
+
+    The same `random_state` gives the same standard normal numbers at every variance.
+
+    Source: document 000, section 6.1.3, Fig 23.
+    """
+    n_per_cloud = check_integer("n_per_cloud", n_per_cloud)
+    deviation = np.sqrt(check_number("variance", variance, 0.0))
+    labels = np.repeat(np.arange(2), n_per_cloud)
+    X = deviation * _generator(random_state).standard_normal((2 * n_per_cloud, 2))
+    X[:, 0] += labels * check_number("distance", distance, 0.0)
+    return X, labels
+
+
+# Graphs -----------------------------------------------------------------------------------------------------------
+
+
+class PairedGraphs(tuple):
+    """Two similarity matrices (N, N) of the same objects, with `labels` (N,): the planted groups."""
+
+    def __new__(cls, graphs, labels):
+        pair = super().__new__(cls, graphs)
+        pair.labels = labels
+        return pair
+
+    def __getnewargs__(self):
+        return tuple(self), self.labels
+
+
+def _symmetric_graph(labels, draw, rng):
+    """Symmetric float32 matrix with zero diagonal; draw(rng, labels_i, labels_j) gives a block's weights.
+
+    Drawn block by block of rows: besides the graph, memory holds only one block.
+    """
+    n = labels.size
+    graph = np.empty((n, n), np.float32)
+    for start in range(0, n, _BLOCK):
+        rows = slice(start, min(start + _BLOCK, n))
+        block = draw(rng, labels[rows, None], labels[None, start:])
+        graph[rows, start:] = block
+        square = np.triu(block[:, : block.shape[0]], 1)
+        graph[rows, rows] = square + square.T
+        graph[rows.stop :, rows] = block[:, block.shape[0] :].T
+    return graph
+
+
+def planted_correlation_graphs(n_objects, n_clusters=5, complexity=0.35, noise=0.85, random_state=None, sizes=None):
+    """Two signed graphs that hide the same partition.
+
+    Edges are +1 inside a group and -1 between groups; an edge between groups is turned to +1 with probability
+    `complexity`, then any edge is replaced by a random sign with probability `noise`, independently in both graphs.
+
+    Parameters
+    ----------
+    n_objects, n_clusters : int
+        N and K.
+    complexity, noise : float
+        xi and eta, in [0, 1].
+    random_state : int, Generator or None
+    sizes : sequence of K ints or None
+        Group sizes, in blocks; None makes them equal, labels = arange(N) % K.
+
+    Returns
+    -------
+    PairedGraphs
+        Two float32 matrices (N, N), symmetric, entries +-1, zero diagonal; `.labels` (N,).
+
+    Source: document 000, section 6.3.1 (construction before Fig 27) and 3.5; document 002, Fig 5.
+    """
+    n_clusters = check_integer("n_clusters", n_clusters)
+    complexity = check_number("complexity", complexity, 0.0, 1.0)
+    noise = check_number("noise", noise, 0.0, 1.0)
+    labels = _source_labels(n_objects, n_clusters, sizes)
+
+    def draw(rng, labels_i, labels_j):
+        # Both steps together: the probability that an edge ends as +1. One random number for each edge.
+        planted = np.where(labels_i == labels_j, np.float32(1), np.float32(complexity))
+        positive = np.float32(1 - noise) * planted + np.float32(noise / 2)
+        uniform = rng.random(positive.shape, dtype=np.float32)
+        return np.where(uniform < positive, np.float32(1), np.float32(-1))
+
+    return PairedGraphs((_symmetric_graph(labels, draw, rng) for rng in _generator(random_state).spawn(2)), labels)
+
+
+def planted_group_graphs(n_per_group=100, noise=0.5, random_state=None):
+    """Two graphs of four groups with one structure for Min Cut and another for Max Cut.
+
+    Weights: +2 between groups 0-1 and 2-3, +1 inside groups, -1 between 0-3 and 1-2, -2 between 0-2 and 1-3; each is
+    replaced by a random one of -2, -1, 1, 2 with probability `noise`.
+
+    Returns
+    -------
+    PairedGraphs
+        Two float32 matrices (N, N), N = 4 n_per_group, symmetric, zero diagonal. `.labels` are the groups 0..3, in
+        blocks; Min Cut's true clusters are `labels // 2`, Max Cut's `labels % 2`.
+
+    Source: document 000, section 6.3.3, Eqs 147 and 148.
+    """
+    labels = np.repeat(np.arange(4), check_integer("n_per_group", n_per_group))
+    noise = check_number("noise", noise, 0.0, 1.0)
+    weights = np.array([(1, 2, -2, -1), (2, 1, -1, -2), (-2, -1, 1, 2), (-1, -2, 2, 1)], np.float32)
+    values = np.array([-2, -1, 1, 2], np.float32)
+
+    def draw(rng, labels_i, labels_j):
+        planted = weights[labels_i, labels_j]
+        replaced = rng.random(planted.shape, dtype=np.float32) < noise
+        return np.where(replaced, values[rng.integers(4, size=planted.shape)], planted)
+
+    return PairedGraphs((_symmetric_graph(labels, draw, rng) for rng in _generator(random_state).spawn(2)), labels)
+
+
+def kary_code_pair(n_objects, n_clusters, error_rate, random_state=None):
+    """A random K-ary code word and what a symmetric channel makes of it.
+
+    Parameters
+    ----------
+    n_objects, n_clusters : int
+        Length N and alphabet size K >= 2.
+    error_rate : float
+        delta in [0, 1]: probability that a symbol is replaced by one of the K - 1 others, all alike.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    sent, received : ndarray of int64, shape (N,)
+        Every symbol is sent equally often (within one).
+
+    Source: document 000, section 4.3, Eqs 48 to 57.
+    """
+    n_objects = check_integer("n_objects", n_objects)
+    n_clusters = check_integer("n_clusters", n_clusters, 2)
+    error_rate = check_number("error_rate", error_rate, 0.0, 1.0)
+    rng = _generator(random_state)
+    sent = rng.permutation(np.arange(n_objects) % n_clusters)
+    wrong = rng.random(n_objects) < error_rate
+    return sent, (sent + wrong * rng.integers(1, n_clusters, n_objects)) % n_clusters
+
+
+# Files of real data -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a file comes from: `embedded` in the package, or at `url` (None: no address known) with `sha256`."""
+
+    file: str
+    sha256: str
+    url: str | None = None
+    embedded: bool = False
+
+
+SOURCES = {
+    "yeast_brown": Source(
+        "yeast_brown2000_186x79.csv",
+        "b8a14c0c98c6684624e9161949b499e0103da02684b8e532ad84bcb797fc218f",
+        embedded=True,
+    ),
+    "yeast_spellman": Source(
+        "yeast_spellman1998_800x77.csv.gz",
+        "53b23fe535a6982e34a36c072c2183bacae55fd6e3db3f9dc0f6e05b2447bd65",
+        embedded=True,
+    ),
+    "yeast_all": Source(
+        "yeast_eisen1998_2467x79.csv.gz", "96f01f6a5afbd796fb1e37ab1c9706b73acc72a42a1c2b2c6884a643fc8e72bb"
+    ),
+    "webkb": Source("webkb_linqs_877x1703.tsv.gz", "48f6bff67c2a177a99815416340012b9fa402727985f0f18e7b1f1395285d81f"),
+    "access_domino": Source(
+        "rolemining_domino.csv.gz", "25145f1fd962a38e7947987aecd480e49b67c1da695eb1c920cf718b822bd438"
+    ),
+    "access_healthcare": Source(
+        "rolemining_healthcare.csv.gz", "c008817ee9c836314b44b22f59685cfdbb7b7df1c67db3309f4bea635a84f6ff"
+    ),
+    "access_emea": Source("rolemining_emea.csv.gz", "4d298e564b620a9407b18522659a25857806e337debb4c0e12da3123336321e1"),
+    "access_americas_small": Source(
+        "rolemining_americas_small.csv.gz", "26fce1d86b2c7bb9bb2a9c282154ee0a0b4f3a8adea0b535063e3bcb533e2dcb"
+    ),
+}
+
+
+class RegistryRow(NamedTuple):
+    """One line of `registry`: state is "embedded", "GENCAP_DATA", "cached", "fetchable" or "missing"."""
+
+    name: str
+    file: str
+    state: str
+    path: Path | None
+
+
+def cache_folder():
+    """Folder into which files are fetched."""
+    return Path(pooch.os_cache("gencap"))
+
+
+def registry():
+    """Return a `RegistryRow` for each known file: where it is found now, or that it can be fetched or is missing."""
+    return [RegistryRow(name, source.file, *_locate(source)) for name, source in SOURCES.items()]
+
+
+def _locate(source):
+    """State and path of a file, without fetching it."""
+    if source.embedded:
+        return "embedded", data_path(source.file)
+    folder = os.environ.get("GENCAP_DATA")
+    if folder and (Path(folder) / source.file).is_file():
+        return "GENCAP_DATA", Path(folder) / source.file
+    if (cache_folder() / source.file).is_file():
+        return "cached", cache_folder() / source.file
+    return ("missing" if source.url is None else "fetchable"), None
+
+
+def _fetch(name):
+    """Path of a file of `SOURCES`, fetched into the cache when it is nowhere else.
+
+    Raises
+    ------
+    FileNotFoundError
+        It is nowhere and no address is known.
+    OSError
+        The transfer failed or brought another file; the cache is left without it.
+    """
+    source = SOURCES[name]
+    state, path = _locate(source)
+    if path is not None and (source.url is None or state != "cached"):
+        return path
+    help_ = f"set the environment variable GENCAP_DATA to a folder that holds {source.file} (data/README.md: its form)"
+    if state == "missing":
+        raise FileNotFoundError(f"{source.file} is not embedded and no address to fetch it from is known: {help_}")
+    try:
+        # pooch writes to a temporary name, compares the checksum, then renames; a cached file is compared, too.
+        return Path(
+            pooch.retrieve(source.url, f"sha256:{source.sha256}", source.file, cache_folder(), progressbar=True)
+        )
+    except (OSError, ValueError) as error:
+        raise OSError(f"{source.file} could not be fetched ({error}); try again, or {help_}") from error
+
+
+def _read_rows(path, delimiter=","):
+    """Header and rows of a text table, plain or gzip."""
+    opener = gzip.open if Path(path).suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8", newline="") as stream:
+        header, *rows = list(csv.reader(stream, delimiter=delimiter)) or [[]]
+    rows = [row for row in rows if row]
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(header):
+            raise ValueError(f"{path}, line {number}: {len(row)} cells, accepted are {len(header)} as in the header")
+    if not rows:
+        raise ValueError(f"{path} holds no data lines below a header")
+    return header, rows
+
+
+def _read_expression(path, class_column=None):
+    """Bunch of an expression table: the gene in column 1, the class in column 2 if there is one, then conditions."""
+    header, rows = _read_rows(path)
+    first = 1 if class_column is None else 2
+    if len(header) <= first or (class_column is not None and header[1] != class_column):
+        raise ValueError(
+            f"{path}: header {header[:3]} must start with the gene{', ' + class_column if class_column else ''}"
+        )
+    try:
+        data = np.array([[float(cell) if cell else np.nan for cell in row[first:]] for row in rows])
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}; accepted are numbers, an empty cell is a missing value") from None
+    names, classes = np.unique([row[1] for row in rows], return_inverse=True) if class_column else (None, None)
+    return Bunch(
+        data=data,
+        genes=np.array([row[0] for row in rows]),
+        conditions=np.array(header[first:]),
+        classes=classes,
+        class_names=names,
+    )
+
+
+def load_yeast(subset="brown", impute=None):
+    """Yeast gene expression: log ratios of genes (rows) in conditions (columns).
+
+    Parameters
+    ----------
+    subset : {"brown", "spellman", "all"}
+        "brown": 186 genes x 79 conditions, three functional classes; "spellman": 800 cell-cycle genes x 77 time
+        points, five phases; "all": 2467 genes x 79 conditions, not embedded (see `registry`), no classes.
+    impute : {None, "mean", "knn"}
+        Missing values: None keeps NaN; "mean" the gene's mean over its other conditions (neutral for correlations);
+        "knn" the mean of the 10 nearest genes.
+
+    Returns
+    -------
+    Bunch
+        data (N, D) float64, genes (N,), conditions (D,), classes (N,) int64 or None, class_names (classes[i] is its
+        index) or None, description.
+
+    Raises
+    ------
+    ValueError
+        Unknown subset or impute.
+    FileNotFoundError, OSError
+        "all" is not found, or could not be fetched.
+
+    Source: Brown et al. 2000; Spellman et al. 1998; Eisen et al. 1998 (document 000, chapter 7).
+    """
+    description, class_column = {
+        "brown": ("186 yeast genes x 79 conditions (Brown et al. 2000, from Eisen et al. 1998)", "function"),
+        "spellman": ("800 yeast cell-cycle genes x 77 time points (Spellman et al. 1998)", "phase"),
+        "all": ("2467 yeast genes x 79 conditions (Eisen et al. 1998)", None),
+    }[check_option("subset", subset, ("brown", "spellman", "all"))]
+    check_option("impute", impute, (None, "mean", "knn"))
+    yeast = _read_expression(_fetch(f"yeast_{subset}"), class_column)
+    missing = np.isnan(yeast.data)
+    if impute == "mean":
+        yeast.data = np.where(missing, np.nanmean(yeast.data, axis=1, keepdims=True), yeast.data)
+    elif impute == "knn" and missing.any():
+        yeast.data = KNNImputer(n_neighbors=10).fit_transform(yeast.data)
+    how = {
+        None: "kept as NaN",
+        "mean": "replaced by the gene's mean",
+        "knn": "replaced by the mean of 10 nearest genes",
+    }
+    yeast.description = f"{description}; {missing.sum()} missing values" + (f" {how[impute]}" if missing.any() else "")
+    return yeast
+
+
+def load_mussel(path):
+    """Gene expression of mussels over the year, from a file of the reader's own (it is not distributed with gencap).
+
+    Parameters
+    ----------
+    path : str or Path
+        CSV file, also gzip: a header; the gene in the first column, then one column a month. Empty = missing.
+
+    Returns
+    -------
+    Bunch
+        data (N, D) float64 with NaN where missing, genes, conditions, classes=None, class_names=None, description.
+
+    Source: Banni et al. 2011, PLoS ONE 6:e18904 (295 genes x 12 months); document 000, section 7.1.
+    """
+    mussel = _read_expression(path)
+    mussel.description = f"{len(mussel.data)} genes x {len(mussel.conditions)} months, from {Path(path).name}"
+    return mussel
+
+
+def load_webkb():
+    """Web pages as binary word vectors with two labelings: university and page type.
+
+    Returns
+    -------
+    Bunch
+        data (877, 1703) uint8, university and page_type (877,) int64, university_names, page_type_names, description.
+
+    Source: CMU WebKB, LINQS selection (document 001, chapters on non-redundant clustering).
+    """
+    path = _fetch("webkb")
+    header, rows = _read_rows(path, "\t")
+    if header != ["university", "page_type", "word_ids"]:
+        raise ValueError(f"{path}: header {header}, accepted is university, page_type, word_ids")
+    words = [np.array(row[2].split(), dtype=np.int64) for row in rows]
+    data = np.zeros((len(rows), 1 + max(w.max(initial=-1) for w in words)), np.uint8)
+    for row, page in zip(data, words, strict=True):
+        row[page] = 1
+    universities, university = np.unique([row[0] for row in rows], return_inverse=True)
+    page_types, page_type = np.unique([row[1] for row in rows], return_inverse=True)
+    return Bunch(
+        data=data,
+        university=university,
+        page_type=page_type,
+        university_names=universities,
+        page_type_names=page_types,
+        description=f"{data.shape[0]} web pages x {data.shape[1]} binary words (WebKB, LINQS selection)",
+    )
+
+
+def load_access_control(name):
+    """An access-control configuration: which user has which permission.
+
+    Parameters
+    ----------
+    name : {"domino", "healthcare", "emea", "americas_small"}
+
+    Returns
+    -------
+    Bunch
+        data (users, permissions) bool, description.
+
+    Source: HP Labs, Ene et al., SACMAT 2008 (document 002, section 5).
+    """
+    check_option("name", name, ("domino", "healthcare", "emea", "americas_small"))
+    path = _fetch(f"access_{name}")
+    header, rows = _read_rows(path)
+    if header != ["user", "permission"]:
+        raise ValueError(f"{path}: header {header}, accepted is user, permission")
+    users, permissions = np.array(rows, dtype=np.int64).T - 1
+    if min(users.min(), permissions.min()) < 0:
+        raise ValueError(
+            f"{path}: users and permissions are counted from 1, got {min(users.min(), permissions.min()) + 1}"
+        )
+    data = np.zeros((users.max() + 1, permissions.max() + 1), bool)
+    data[users, permissions] = True
+    return Bunch(data=data, description=f"{name}: {data.shape[0]} users x {data.shape[1]} permissions (HP Labs)")
+
+
+def load_image(name):
+    """A grey photograph, float64 (height, width) in 0..255; "china" or "flower", which scikit-learn ships."""
+    check_option("name", name, ("china", "flower"))
+    return load_sample_image(f"{name}.jpg") @ np.array([0.299, 0.587, 0.114])

@@ -1,0 +1,146 @@
+"""Agreement between clusterings: alignment of labels, matched precision, mutual information, variation of information.
+
+All of them are read off the contingency table n_ab (objects with label a in one clustering, b in the other) and do
+not depend on how clusters are numbered. Information is in bits.
+"""
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from gencap.checks import check_integer, check_labels
+
+
+def entropy_bits(p):
+    """Entropy -sum p log2 p over the last axis, in bits; 0 log 0 = 0.
+
+    Parameters
+    ----------
+    p : array_like, shape (..., K)
+        Non-negative, each distribution sums to 1 (within 1e-4, for float32 probabilities).
+
+    Returns
+    -------
+    float, or ndarray of shape (...)
+    """
+    p = np.asarray(p, dtype=np.float64)
+    if p.ndim == 0 or p.shape[-1] == 0:
+        raise ValueError(f"p must hold at least one probability, got shape {p.shape}")
+    if not np.isfinite(p).all() or (p < 0).any() or (np.abs(p.sum(axis=-1) - 1) > 1e-4).any():
+        raise ValueError("p must hold finite probabilities >= 0 that sum to 1 within 1e-4 over the last axis")
+    entropy = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1)
+    return np.maximum(entropy, 0.0) if entropy.ndim else max(float(entropy), 0.0)
+
+
+def _codes(name, labels):
+    """Labels of any categorical kind (numbers or names) as 0..K-1."""
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or labels.size == 0:
+        raise ValueError(f"{name} must be a non-empty 1-D array of labels, got shape {labels.shape}")
+    if labels.dtype.kind == "f":
+        raise ValueError(f"{name} must be integers or names, got dtype {labels.dtype}")
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def _contingency(name1, labels1, name2, labels2):
+    """Joint counts (K1, K2) of two labelings of the same objects."""
+    first, second = _codes(name1, labels1), _codes(name2, labels2)
+    if first.size != second.size:
+        raise ValueError(f"{name1} has {first.size} entries and {name2} {second.size}, accepted are equal lengths")
+    counts = np.zeros((first.max() + 1, second.max() + 1))
+    np.add.at(counts, (first, second), 1)
+    return counts
+
+
+def align_labels(labels1, labels2, n_clusters=None):
+    """Rename the clusters of `labels2` so that they agree with `labels1` for as many objects as possible (Hungarian).
+
+    Parameters
+    ----------
+    labels1, labels2 : array_like of int, shape (N,)
+        Labels 0..K-1 of the same objects.
+    n_clusters : int or None
+        K; None takes the largest label of both plus one.
+
+    Returns
+    -------
+    ndarray of int64, shape (N,)
+        `labels2` under a permutation of 0..K-1.
+
+    Raises
+    ------
+    ValueError
+        Different lengths, or labels outside 0..K-1.
+    """
+    if n_clusters is not None:
+        n_clusters = check_integer("n_clusters", n_clusters)
+    labels1 = check_labels("labels1", labels1, n_clusters=n_clusters)
+    labels2 = check_labels("labels2", labels2, labels1.size, n_clusters)
+    n_clusters = n_clusters or int(max(labels1.max(), labels2.max())) + 1
+    counts = np.zeros((n_clusters, n_clusters))
+    np.add.at(counts, (labels2, labels1), 1)
+    return linear_sum_assignment(counts, maximize=True)[1][labels2]
+
+
+def matched_precision(labels, reference):
+    """Fraction of objects in the class that the Hungarian method matches to their cluster, one cluster to one class.
+
+    With more clusters than classes the objects of unmatched clusters count as wrong.
+
+    Source: document 001, Eq 8.1.1 with the correspondence by the Hungarian method.
+    """
+    counts = _contingency("labels", labels, "reference", reference)
+    return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / counts.sum())
+
+
+def _entropies(counts):
+    """H of the rows' labeling, of the columns' labeling and of both together, in bits."""
+    joint = counts / counts.sum()
+    return entropy_bits(joint.sum(axis=1)), entropy_bits(joint.sum(axis=0)), entropy_bits(joint.ravel())
+
+
+def normalized_mutual_information(labels, reference):
+    """I(labels; reference) / H(reference), in [0, 1]; not symmetric: more clusters are not punished.
+
+    Raises
+    ------
+    ValueError
+        The reference has a single class (0/0), or the lengths differ.
+
+    Source: document 001, Eq 8.1.2.
+    """
+    first, second, joint = _entropies(_contingency("labels", labels, "reference", reference))
+    if second == 0:
+        raise ValueError("reference has a single class, so H(reference) = 0; accepted are two and more classes")
+    return min(max((first + second - joint) / second, 0.0), 1.0)
+
+
+def variation_of_information(labels1, labels2):
+    """H(1|2) + H(2|1) = 2 H(1,2) - H(1) - H(2) in bits: a metric on clusterings, at most log2 N.
+
+    Source: document 001, section 3.4.1.
+    """
+    first, second, joint = _entropies(_contingency("labels1", labels1, "labels2", labels2))
+    return max(2 * joint - first - second, 0.0)
+
+
+def coclustering(assignments):
+    """Probability that two objects share a cluster.
+
+    Parameters
+    ----------
+    assignments : array_like
+        Hard labels, shape (N,), or assignment probabilities, shape (N, K), independent between objects.
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+        Symmetric, diagonal 1; entries 0 and 1 for hard labels.
+    """
+    assignments = np.asarray(assignments)
+    if assignments.ndim == 2:
+        entropy_bits(assignments)  # raises unless every row is a distribution
+        together = assignments.astype(np.float64) @ assignments.T.astype(np.float64)
+        np.fill_diagonal(together, 1.0)
+        return together
+    codes = _codes("assignments", assignments)
+    return (codes[:, None] == codes).astype(np.float64)
