@@ -1,0 +1,545 @@
+"""Pictures of trajectories, capacities and clusters.
+
+Every function draws one thing into an optional matplotlib Axes and returns that Axes; without one it opens a figure.
+Colours come from one palette for colour-blind readers; since grey prints lose them, curves also differ in dash and
+marker, clusters in marker, and colour maps rise in lightness from end to end.  matplotlib's settings stay as they are:
+`style()` is a context.
+"""
+
+import matplotlib
+import numpy as np
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LogNorm
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from .checks import check_labels
+
+__all__ = [
+    "COLOURS",
+    "MARKERS",
+    "SEQUENTIAL",
+    "assignment_probabilities",
+    "capacity_against_clusters",
+    "centroid_tree",
+    "cluster_order",
+    "cluster_trajectories",
+    "clusters_against_classes",
+    "distinct_labels",
+    "information_curve",
+    "labels_scatter",
+    "n_effective_curve",
+    "similarity_heatmap",
+    "style",
+]
+
+# After Okabe and Ito's palette, dark and light in turn, so that neighbours also differ on a grey print.
+COLOURS = ("#0072B2", "#E69F00", "#404040", "#56B4E9", "#A8382B", "#8FD14F", "#332288", "#CC79A7", "#007A5A", "#C9B800")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+SEQUENTIAL = "cividis"  # lightness rises evenly from end to end
+TEMPERATURE = r"inverse temperature $\beta$ (first split = 1)"
+LARGEST_IMAGE = 400  # rows of a heat map; a picture on screen has no more pixels for them
+
+
+def style():
+    """Context in which the figures of the suite are drawn; nothing remains changed after it."""
+    return matplotlib.rc_context(
+        {
+            "font.size": 9,
+            "axes.titlesize": 10,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.grid": False,
+            "legend.frameon": False,
+            "legend.fontsize": 8,
+            "lines.linewidth": 1.6,
+            "figure.facecolor": "white",
+        }
+    )
+
+
+def _axes(ax, size=(4.4, 3.3)):
+    """Return `ax`, or the Axes of a new figure of `size` inches."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot  # here only: explorers draw without pyplot, which would keep their figures open
+
+    with style():
+        return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def _temperature_ticks(axis):
+    """Ticks 1, 2, 5, 10, ... on a logarithmic axis; no minor ones, they cost most of the drawing time."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())
+
+
+def _temperature_axis(ax, unit):
+    """Logarithmic axis of inverse temperatures, named after what it counts."""
+    ax.set_xscale("log")
+    _temperature_ticks(ax.xaxis)
+    ax.set_xlabel(r"inverse temperature $\beta$" if unit == 1 else TEMPERATURE)
+
+
+def _mark_step(ax, x):
+    """Vertical line at the temperature of interest."""
+    ax.axvline(x, color="0.35", linewidth=1.2, linestyle=":", zorder=0, label="_step")
+
+
+def _curve_style(ax):
+    """Colour, dash and marker of the next curve in `ax`."""
+    number = sum(not str(line.get_label()).startswith("_") for line in ax.lines)
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "linestyle": DASHES[number % len(DASHES)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "markersize": 3.5,
+    }
+
+
+def cluster_order(trajectory):
+    """Clusters in the order of the leaves of the annealing tree: those that split late stand side by side.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+
+    Returns
+    -------
+    ndarray of int, shape (K,)
+        Clusters from left to right.
+    """
+    groups = [trajectory.groups(t) for t in range(trajectory.n_steps)]
+    return np.lexsort((np.arange(trajectory.n_clusters), *groups[::-1]))
+
+
+def distinct_labels(trajectory, t=-1):
+    """Hard labels at step `t` with coincident clusters merged, numbered by their place in `cluster_order`.
+
+    A group keeps the number of its first leaf, so that a cluster does not change its colour when another one
+    splits off.
+
+    Returns
+    -------
+    ndarray of int, shape (N,)
+    """
+    place = np.empty(trajectory.n_clusters, dtype=np.int64)
+    place[cluster_order(trajectory)] = np.arange(trajectory.n_clusters)
+    groups = trajectory.groups(t)
+    merged = place.copy()
+    for group in np.unique(groups[groups >= 0]):
+        merged[groups == group] = place[groups == group].min()
+    return merged[trajectory.labels(t)]
+
+
+def _blocks(labels, tie=None):
+    """Objects ordered by label (then `tie`), the labels present, and the edges between their blocks."""
+    order = np.lexsort((labels if tie is None else tie, labels))
+    present, sizes = np.unique(labels, return_counts=True)
+    return order, present, np.concatenate([[0], np.cumsum(sizes)])
+
+
+def similarity_heatmap(X, labels=None, ax=None, label="similarity", limits=None, colourbar=True):
+    """Similarity matrix, objects ordered by cluster, a frame around each cluster (numbered from 1).
+
+    Parameters
+    ----------
+    X : array_like, shape (N, N)
+    labels : array_like of int, shape (N,), optional
+        Clusters; None keeps the order of the objects.
+    ax : Axes, optional
+    label : str
+        Name of the quantity, for the colour bar.
+    limits : (float, float), optional
+        Ends of the colour scale; None takes the 1st and 99th percentile off the diagonal.
+    colourbar : bool
+
+    Returns
+    -------
+    Axes
+    """
+    X = np.asarray(X)
+    if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] == 0:
+        raise ValueError(f"X must be a non-empty square matrix (objects, objects), got shape {X.shape}")
+    n_objects = len(X)
+    labels = check_labels("labels", np.zeros(n_objects, int) if labels is None else labels, n_objects)
+    ax = _axes(ax, (4.6, 3.8))
+    order, present, edges = _blocks(labels)
+    shown = order[:: -(-n_objects // LARGEST_IMAGE)]
+    image = X[np.ix_(shown, shown)]
+    if limits is None:
+        off_diagonal = image[~np.eye(len(shown), dtype=bool)]
+        limits = np.percentile(off_diagonal, [1, 99]) if off_diagonal.size else (float(X[0, 0]) - 1, float(X[0, 0]) + 1)
+    picture = ax.imshow(
+        image,
+        cmap=SEQUENTIAL,
+        vmin=limits[0],
+        vmax=limits[1],
+        extent=(0, n_objects, n_objects, 0),
+        interpolation="nearest",
+    )
+    ax.set_xlabel("objects")
+    if len(present) > 1:
+        for start, stop in zip(edges[:-1], edges[1:], strict=True):
+            frame = {"xy": (start, start), "width": stop - start, "height": stop - start, "fill": False}
+            ax.add_patch(Rectangle(**frame, edgecolor="white", linewidth=2.6))
+            ax.add_patch(Rectangle(**frame, edgecolor="black", linewidth=1.1))
+        ax.set_yticks((edges[1:] + edges[:-1]) / 2, present + 1)
+        ax.tick_params(axis="y", length=0)
+        ax.set_ylabel("cluster")
+        ax.set_xlabel("objects, ordered by cluster")
+    else:
+        ax.set_ylabel("objects")
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    if colourbar:
+        bar = ax.figure.colorbar(picture, ax=ax, label=label, fraction=0.046, pad=0.03, extend="both")
+        bar.outline.set_visible(False)
+    return ax
+
+
+def information_curve(capacity, unit=1.0, transfer=None, step=None, label="information $J$", ax=None):
+    """Information J against inverse temperature, its maximum (the generalization capacity) marked.
+
+    Values far below zero are cut off: they all say that nothing generalizes.
+
+    Parameters
+    ----------
+    capacity : Capacity
+    unit : float
+        Inverse temperature of the first split (`trajectory.unit`); 1 leaves the axis in the model's own numbers.
+    transfer : array_like, shape (T,), optional
+        Transfer costs at the same temperatures, drawn on a second axis, their minimum marked.
+    step : int, optional
+        Temperature marked by a vertical line.
+    label : str
+        Name of the curve; call again with the same `ax` and another name to compare.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    ax = _axes(ax)
+    beta, curve = np.asarray(capacity.betas) / unit, np.asarray(capacity.curve)
+    drawn = _curve_style(ax)
+    first = not ax.lines
+    ax.plot(beta, curve, label=label, **drawn)
+    best = int(np.argmax(curve))
+    ax.plot(
+        beta[best],
+        curve[best],
+        "o",
+        markersize=9,
+        markerfacecolor="none",
+        markeredgecolor=drawn["color"],
+        label="_best",
+    )
+    top = max(float(curve.max()), 0.05)
+    low, high = (-0.12 * top, 1.2 * top) if first else ax.get_ylim()
+    ax.set_ylim(min(low, -0.12 * top), max(high, 1.2 * top))
+    ax.annotate(
+        f"{max(curve[best], 0.0):.2f} bits", (beta[best], curve[best]), (0, 8), textcoords="offset points", ha="center"
+    )
+    if first:
+        ax.axhline(0, color="0.6", linewidth=0.8, zorder=0)
+    if step is not None:
+        _mark_step(ax, beta[step])
+        ax.plot(
+            beta[step],
+            max(curve[step], ax.get_ylim()[0]),
+            "o",
+            color="black",
+            markersize=6,
+            clip_on=False,
+            label="_step",
+        )
+    _temperature_axis(ax, unit)
+    ax.set_ylabel("information (bits per object)")
+    if transfer is not None:
+        _second_curve(ax, beta, transfer, "transfer cost", "transfer cost per object")
+    elif not first:
+        ax.legend(loc="best")
+    return ax
+
+
+def _second_curve(ax, x, y, label, axis_label):
+    """Curve on a second axis, minimum ringed, one legend for both."""
+    y = np.asarray(y, dtype=float)
+    twin = ax.twinx()
+    twin.spines["right"].set_visible(True)
+    look = {"color": COLOURS[4], "linestyle": "--", "marker": "s", "markersize": 3.5}
+    twin.plot(x, y, label=label, **look)
+    best = int(np.nanargmin(y))
+    twin.plot(x[best], y[best], "s", markersize=9, markerfacecolor="none", markeredgecolor=look["color"])
+    twin.set_ylabel(axis_label)
+    span = float(np.nanmax(y) - np.nanmin(y)) or 1.0
+    twin.set_ylim(np.nanmin(y) - 0.1 * span, np.nanmax(y) + 0.3 * span)
+    lines = [line for line in (*ax.lines, *twin.lines) if not str(line.get_label()).startswith("_")]
+    ax.legend(lines, [line.get_label() for line in lines], loc="upper left", ncols=2)
+    ax.set_ylim(ax.get_ylim()[0], ax.get_ylim()[1] * 1.1)
+
+
+def capacity_against_clusters(n_clusters, capacities, selected=None, second=None, second_label="", ax=None):
+    """Capacity against the number of clusters offered.
+
+    Parameters
+    ----------
+    n_clusters : array_like of int, shape (M,)
+    capacities : array_like, shape (M,)
+        Bits per object.
+    selected : int, optional
+        Number of clusters that was chosen, marked.
+    second : array_like, shape (M,), optional
+        Another score (BIC, instability), drawn on a second axis, its minimum ringed.
+    second_label : str
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    n_clusters, capacities = np.asarray(n_clusters), np.asarray(capacities, dtype=float)
+    if n_clusters.shape != capacities.shape or n_clusters.ndim != 1:
+        raise ValueError(f"capacities has shape {capacities.shape}, accepted is that of n_clusters, {n_clusters.shape}")
+    ax = _axes(ax)
+    ax.plot(n_clusters, capacities, label="capacity", **_curve_style(ax))
+    ax.set_ylim(min(0.0, capacities.min()), max(1.2 * capacities.max(), 0.1))
+    if selected is not None:
+        value = capacities[list(n_clusters).index(selected)]
+        _mark_step(ax, selected)
+        ax.annotate(f"K = {selected}, {value:.2f} bits", (selected, value), (5, 7), textcoords="offset points")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlabel("number of clusters offered $K$")
+    ax.set_ylabel("capacity (bits per object)")
+    if second is not None:
+        _second_curve(ax, n_clusters, second, second_label, second_label)
+    return ax
+
+
+def n_effective_curve(trajectory, step=None, ax=None):
+    """Number of distinct clusters against inverse temperature, in units of the first split."""
+    ax = _axes(ax)
+    beta = trajectory.betas / trajectory.unit
+    count = [trajectory.n_effective(t) for t in range(trajectory.n_steps)]
+    ax.step(beta, count, where="mid", **(_curve_style(ax) | {"linestyle": "-"}))
+    if step is not None:
+        _mark_step(ax, beta[step])
+        ax.plot(beta[step], count[step], "o", color="black", markersize=6, label="_step")
+    _temperature_axis(ax, trajectory.unit)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_ylim(0, trajectory.n_clusters + 0.5)
+    ax.set_ylabel("distinct clusters")
+    return ax
+
+
+def _centroid_paths(trajectory, X):
+    """Centroids (T, K, D) of a trajectory; without own ones, the mean places in X under the probabilities."""
+    if trajectory.centroids is not None:
+        return np.asarray(trajectory.centroids, dtype=float)
+    if X is None:
+        raise ValueError("X is needed (places of the objects, shape (N, D)): this trajectory has no centroids")
+    X = np.asarray(X, dtype=float)
+    if X.ndim != 2 or len(X) != trajectory.n_objects:
+        raise ValueError(f"X has shape {X.shape}, accepted is ({trajectory.n_objects}, D)")
+    mass = trajectory.probabilities.sum(axis=1)[:, :, None]
+    return np.einsum("tnk,nd->tkd", trajectory.probabilities, X) / np.maximum(mass, 1e-12)
+
+
+def centroid_tree(trajectory, X=None, direction=None, step=None, ax=None):
+    """Centroids on one line against inverse temperature: the tree of splits (000 Fig. 13a).
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    X : array_like, shape (N, D), optional
+        Places of the objects, needed when the trajectory has no centroids of its own.
+    direction : array_like, shape (D,), optional
+        Direction on which the centroids are projected; None takes their first principal component over all
+        temperatures, the best line by classical multidimensional scaling.
+    step : int, optional
+        Temperature marked by a vertical line.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    ax = _axes(ax)
+    paths = _centroid_paths(trajectory, X)
+    mass = trajectory.probabilities.mean(axis=1)
+    paths = paths - (mass[:, :, None] * paths).sum(axis=1, keepdims=True)
+    if direction is None:
+        direction = np.linalg.svd(paths.reshape(-1, paths.shape[2]), full_matrices=False)[2][0]
+        direction = direction * np.sign(direction[np.abs(direction).argmax()])  # the sign of a singular vector is free
+    places = paths @ (np.asarray(direction, dtype=float) / np.linalg.norm(direction))
+    beta = trajectory.betas / trajectory.unit
+    for number, k in enumerate(cluster_order(trajectory)):
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        ax.plot(beta, places[:, k], color=colour, linewidth=1.3)
+        ax.plot(beta[-1], places[-1, k], marker, color=colour, markersize=5, clip_on=False)
+    if step is not None:
+        _mark_step(ax, beta[step])
+    _temperature_axis(ax, trajectory.unit)
+    ax.set_ylabel("centroid position, projected")
+    return ax
+
+
+def cluster_trajectories(trajectory, X=None, step=None, ax=None):
+    """Paths of the centroids in the plane, their colour the inverse temperature (000 Fig. 22b).
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    X : array_like, shape (N, D), optional
+        Places of the objects, drawn in grey (first two coordinates); needed when the trajectory has no centroids.
+    step : int, optional
+        Paths end at this temperature; None draws them to the coldest.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    ax = _axes(ax, (4.6, 3.6))
+    paths = _centroid_paths(trajectory, X)
+    if paths.shape[2] == 1:
+        paths = np.concatenate([paths, np.zeros_like(paths)], axis=2)
+    if X is not None:
+        X = np.asarray(X, dtype=float)
+        X = X[:: -(-len(X) // 1500)]
+        ax.plot(X[:, 0], X[:, 1] if X.shape[1] > 1 else 0 * X[:, 0], ".", color="0.82", markersize=3, zorder=0)
+    last = range(len(paths))[-1 if step is None else step]
+    beta = trajectory.betas / trajectory.unit
+    norm = LogNorm(beta[0], beta[-1] if len(beta) > 1 else 2 * beta[0])
+    colours = None
+    for path in paths[: last + 1, :, :2].transpose(1, 0, 2):
+        pieces = np.stack([path[:-1], path[1:]], axis=1)
+        colours = LineCollection(pieces, cmap=SEQUENTIAL, norm=norm, array=beta[1 : last + 1], linewidths=2.4)
+        ax.add_collection(colours)
+    ax.plot(paths[last, :, 0], paths[last, :, 1], "o", markersize=6, color="black", markerfacecolor="white", zorder=3)
+    ax.margins(0.08)
+    ax.autoscale_view()
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xlabel("first coordinate")
+    ax.set_ylabel("second coordinate")
+    bar = ax.figure.colorbar(colours, ax=ax, label=TEMPERATURE)
+    _temperature_ticks(bar.ax.yaxis)
+    bar.outline.set_visible(False)
+    return ax
+
+
+def assignment_probabilities(trajectory, t=-1, ax=None):
+    """Assignment probabilities at step `t`, objects in columns ordered by their coldest labels, clusters in rows.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    t : int
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    ax = _axes(ax)
+    clusters = cluster_order(trajectory)
+    order, _, edges = _blocks(np.argsort(clusters)[trajectory.labels(-1)])
+    picture = ax.imshow(
+        trajectory.probabilities[t][np.ix_(order, clusters)].T,
+        cmap=SEQUENTIAL,
+        vmin=0,
+        vmax=1,
+        aspect="auto",
+        interpolation="nearest",
+        extent=(0, trajectory.n_objects, trajectory.n_clusters + 0.5, 0.5),
+    )
+    for edge in edges[1:-1]:
+        ax.axvline(edge, color="white", linewidth=0.6)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    ax.set_xlabel("objects, ordered by their coldest cluster")
+    ax.set_ylabel("cluster")
+    bar = ax.figure.colorbar(picture, ax=ax, label="assignment probability", fraction=0.06, pad=0.03)
+    bar.outline.set_visible(False)
+    return ax
+
+
+def labels_scatter(X, labels, centroids=None, ax=None):
+    """Objects in the plane (first two coordinates of X), a colour and a marker for each cluster.
+
+    Parameters
+    ----------
+    X : array_like, shape (N, D)
+    labels : array_like of int, shape (N,)
+    centroids : array_like, shape (K, D), optional
+        Drawn as crosses.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    X = np.asarray(X, dtype=float)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"X must be a non-empty 2-D array (objects, features), got shape {X.shape}")
+    labels = check_labels("labels", labels, len(X))
+    ax = _axes(ax)
+    second = X[:, 1] if X.shape[1] > 1 else np.zeros(len(X))
+    size = float(np.clip(110 / np.sqrt(len(X)), 2.5, 6))
+    for k in np.unique(labels):
+        mine = labels == k
+        ax.plot(
+            X[mine, 0],
+            second[mine],
+            MARKERS[k % len(MARKERS)],
+            color=COLOURS[k % len(COLOURS)],
+            markersize=size,
+            markeredgewidth=0,
+            alpha=0.75,
+            label=f"cluster {k + 1}",
+        )
+    if centroids is not None:
+        centroids = np.asarray(centroids, dtype=float)
+        height = centroids[:, 1] if centroids.shape[1] > 1 else np.zeros(len(centroids))
+        for width, colour in ((4.5, "white"), (2.0, "black")):
+            ax.plot(centroids[:, 0], height, "x", color=colour, markersize=8, markeredgewidth=width, zorder=3)
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xlabel("first coordinate")
+    ax.set_ylabel("second coordinate")
+    return ax
+
+
+def clusters_against_classes(labels, classes, class_names=None, ax=None):
+    """How many objects of each known class each cluster holds, as a table in shades.
+
+    Parameters
+    ----------
+    labels, classes : array_like of int, shape (N,)
+    class_names : sequence of str, optional
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    labels = check_labels("labels", labels)
+    classes = check_labels("classes", classes, len(labels))
+    clusters, rows = np.unique(labels, return_inverse=True)
+    kinds, columns = np.unique(classes, return_inverse=True)
+    counts = np.zeros((len(clusters), len(kinds)), dtype=int)
+    np.add.at(counts, (rows, columns), 1)
+    names = kinds if class_names is None else [class_names[kind] for kind in kinds]
+    ax = _axes(ax, (1.6 + 0.8 * len(kinds), 1.2 + 0.4 * len(clusters)))
+    ax.imshow(counts, cmap=SEQUENTIAL, vmin=0, aspect="auto")
+    for (row, column), count in np.ndenumerate(counts):
+        ax.text(column, row, count, ha="center", va="center", color="black" if count > 0.6 * counts.max() else "white")
+    ax.set_xticks(range(len(kinds)), names)
+    ax.set_yticks(range(len(clusters)), clusters + 1)
+    ax.tick_params(length=0)
+    ax.set_xlabel("class")
+    ax.set_ylabel("cluster")
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    return ax
