@@ -1,0 +1,249 @@
+"""Generalization capacity: how many bits per object two noisy data sets agree on.
+
+A clustering model that is cooled on two data sets of the same objects turns each into a set of plausible solutions,
+wide when hot and narrow when cold.  Wide sets say little; narrow ones contradict each other.  The rate
+
+    J(beta) = H + mean_i log2 sum_k P1[i, k] P2[i, pi(k)]                        (000 Eq. 65)
+
+weighs the two: H is the entropy of the cluster sizes, the second term the agreement of the assignment probabilities
+under the best renaming pi of the clusters.  Its maximum over the temperature is the capacity.  For K-ary codes it is
+Shannon's capacity of the symmetric channel.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.special import xlogy
+
+from .annealing import Trajectory
+from .checks import check_integer, check_labels, check_number, check_option
+from .kernels.capacity import mean_log_overlap
+
+__all__ = [
+    "Capacity",
+    "generalization_capacity",
+    "hamming_capacity",
+    "kary_capacity",
+    "kary_information",
+    "kary_optimal_beta",
+    "shannon_capacity",
+]
+
+
+@dataclass(eq=False, repr=False)
+class Capacity:
+    """Capacity of two annealing runs and the curve it is the maximum of.
+
+    Attributes
+    ----------
+    value : float
+        max(0, max J), bits per object.
+    index, beta : int, float
+        Step and inverse temperature (data set 1's) of the maximum of J.
+    betas, curve, stability : ndarray, shape (T,)
+        Inverse temperatures of data set 1, J(beta), and its second term; bits per object.
+    entropy : float
+        H at the optimum, bits per object.
+    n_effective : int
+        Distinct clusters of data set 1 at the optimum.
+    permutations : ndarray of int, shape (T, K)
+        Cluster of data set 2 that corresponds to each cluster of data set 1.
+    """
+
+    value: float
+    index: int
+    beta: float
+    betas: np.ndarray
+    curve: np.ndarray
+    stability: np.ndarray
+    entropy: float
+    n_effective: int
+    permutations: np.ndarray
+
+    def __repr__(self):
+        return f"Capacity({self.value:.3f} bits per object at beta={self.beta:.4g}, {self.n_effective} clusters)"
+
+
+def _check_pair(first, second):
+    for name, run in (("t1", first), ("t2", second)):
+        if not isinstance(run, Trajectory):
+            raise TypeError(f"{name} must be a Trajectory, got {type(run).__name__}")
+    if first.probabilities.shape != second.probabilities.shape:
+        raise ValueError(
+            "t1 and t2 must have the same (steps, objects, clusters), "
+            f"got {first.probabilities.shape} and {second.probabilities.shape}"
+        )
+    ratio = second.betas / first.betas
+    if ratio.min() < 0.8 or ratio.max() > 1.25:
+        raise ValueError(
+            f"betas of t2 / betas of t1 lie in {ratio.min():.3g}..{ratio.max():.3g}, accepted is 0.8..1.25: "
+            "anneal both data sets on one grid (betas=t1.betas)"
+        )
+
+
+def generalization_capacity(t1, t2, entropy="final"):
+    """Generalization capacity of two annealing runs on two data sets of the same objects (000 Eq. 65, 88).
+
+    Parameters
+    ----------
+    t1, t2 : Trajectory
+        Runs of one model; row i of both is the same object.
+    entropy : {"final", "same"}
+        Where H is taken: at the coldest step of data set 1 (Algorithm 1, line 16), or at the same step as J.
+
+    Returns
+    -------
+    Capacity
+
+    Raises
+    ------
+    ValueError
+        Runs of different numbers of steps, objects or clusters; grids whose ratio leaves 0.8-1.25; unknown `entropy`.
+
+    Notes
+    -----
+    H is the entropy of the mean assignment probabilities, not of hard labels: those are arbitrary among clusters
+    that coincide. The renaming of the clusters is found at every step by the Hungarian method on P1' P2: clusters
+    are exchangeable until they split, so a renaming fixed while hot means nothing.
+    """
+    _check_pair(t1, t2)
+    check_option("entropy", entropy, ("final", "same"))
+    steps, n_clusters = t1.n_steps, t1.n_clusters
+    stability, permutations = np.empty(steps), np.empty((steps, n_clusters), int)
+    none = np.empty((0, 0))
+    for t in range(steps):
+        P1, P2 = t1.probabilities[t], t2.probabilities[t]
+        permutations[t] = linear_sum_assignment(P1.T @ P2, maximize=True)[1]
+        h1 = none if t1.potentials is None else t1.potentials[t]
+        h2 = none if t2.potentials is None else t2.potentials[t]
+        stability[t] = mean_log_overlap(P1, P2, permutations[t], h1, t1.betas[t], h2, t2.betas[t]) / np.log(2)
+    entropies = np.array([t1.entropy(t if entropy == "same" else -1) for t in range(steps)])
+    curve = entropies + stability
+    if n_clusters == 1:
+        curve[:] = 0.0  # exactly: one cluster carries nothing, and rounding must not say otherwise
+    best = int(np.argmax(curve))
+    return Capacity(
+        value=max(0.0, float(curve[best])),
+        index=best,
+        beta=float(t1.betas[best]),
+        betas=t1.betas,
+        curve=curve,
+        stability=stability,
+        entropy=float(entropies[best]),
+        n_effective=t1.n_effective(best),
+        permutations=permutations,
+    )
+
+
+def hamming_capacity(labels1, labels2, n_clusters):
+    """Capacity of an algorithm without a cost function, from its two hard results (000 Eq. 80-87).
+
+    Parameters
+    ----------
+    labels1, labels2 : array_like of int, shape (N,)
+        Labels of the same objects in data sets 1 and 2.
+    n_clusters : int
+        Number of clusters K offered.
+
+    Returns
+    -------
+    float
+        max(0, H + (1-d) log2(1-d) + d log2(d/(K-1))) bits per object, with the share d of objects that still
+        disagree after the best renaming and the entropy H of data set 1's cluster sizes; 0 for K=1.
+
+    Raises
+    ------
+    ValueError
+        Labels of different lengths, or outside 0..K-1.
+    """
+    n_clusters = check_integer("n_clusters", n_clusters)
+    labels1 = check_labels("labels1", labels1, n_clusters=n_clusters)
+    labels2 = check_labels("labels2", labels2, labels1.size, n_clusters)
+    if n_clusters == 1:
+        return 0.0
+    counts = np.bincount(labels1 * n_clusters + labels2, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
+    agreed = counts[linear_sum_assignment(counts, maximize=True)].sum() / labels1.size
+    share = counts.sum(axis=1) / labels1.size
+    entropy = -xlogy(share, share).sum()
+    return max(0.0, float((entropy + _stay_or_err(1 - agreed, n_clusters)) / np.log(2)))
+
+
+def _stay_or_err(delta, n_clusters):
+    """(1-d) log(1-d) + d log(d/(K-1)), natural log, with 0 log 0 = 0."""
+    return xlogy(1 - delta, 1 - delta) + xlogy(delta, delta / (n_clusters - 1))
+
+
+def _check_code(K, delta):
+    return check_integer("K", K, low=2), check_number("delta", delta, 0.0, 1.0)
+
+
+def shannon_capacity(K, delta):
+    """Shannon's capacity of the symmetric K-ary channel with error rate `delta`, bits per symbol (000 Eq. 57).
+
+    Raises
+    ------
+    ValueError
+        K < 2 or delta outside [0, 1].
+    """
+    K, delta = _check_code(K, delta)
+    return float(np.log2(K) + _stay_or_err(delta, K) / np.log(2))
+
+
+def kary_information(K, delta, betas):
+    """J(beta) of a K-ary code at error rate `delta`, bits per symbol (000 Eq. 54).
+
+    Parameters
+    ----------
+    K : int
+        Size of the alphabet, at least 2.
+    delta : float
+        Share of symbols that the channel changes.
+    betas : array_like
+        Inverse temperatures of the Hamming distance, >= 0; infinity is allowed.
+
+    Returns
+    -------
+    ndarray, shape of `betas`
+    """
+    K, delta = _check_code(K, delta)
+    betas = np.asarray(betas, dtype=np.float64)
+    if np.isnan(betas).any() or (betas < 0).any():
+        raise ValueError(f"betas must be >= 0, got {betas!r}")
+    wrong = np.exp(-betas)
+    # Written with log(2 e^-b + (K-2) e^-2b), so that an error at infinite beta costs infinitely much.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at_errors = 0.0 if delta == 0 else delta * (np.log(2 + (K - 2) * wrong) - betas)
+    right = (1 - delta) * np.log1p((K - 1) * wrong**2)
+    return (np.log(K) + right + at_errors - 2 * np.log1p((K - 1) * wrong)) / np.log(2)
+
+
+def kary_optimal_beta(K, delta):
+    """The inverse temperature where J of a K-ary code is maximal, in closed form.
+
+    Returns
+    -------
+    float
+        log(p (K-1) / (1-p)) with p = (1 + sqrt((K-1)(K(1-delta) - 1))) / K; infinity at delta = 0, and 0 from
+        delta = (K-1)/K on, where the channel carries nothing.
+    """
+    K, delta = _check_code(K, delta)
+    excess = (K - 1) * (K * (1 - delta) - 1)
+    if excess <= 0:
+        return 0.0
+    p = (1 + np.sqrt(excess)) / K
+    return float("inf") if p >= 1 else float(np.log(p * (K - 1) / (1 - p)))
+
+
+def kary_capacity(K, delta):
+    """Generalization capacity of a K-ary code: max over beta >= 0 of `kary_information`, bits per symbol.
+
+    Equal to `shannon_capacity` up to delta = (K-1)/K, and 0 beyond: no beta >= 0 uses a channel that errs more
+    often than chance.
+
+    Raises
+    ------
+    ValueError
+        K < 2 or delta outside [0, 1].
+    """
+    return max(0.0, float(kary_information(K, delta, kary_optimal_beta(K, delta))))
