@@ -41,6 +41,7 @@ _ROOMS = {
     "pairwise": ("PairwiseClustering",),
     "plots": (),
     "quadratic": ("CorrelationClustering", "MinCut", "MaxCut"),
+    "report": (),
     "resources": (),
     "runner": (),
     "selection": ("Selection", "select_n_clusters", "bic", "aic"),

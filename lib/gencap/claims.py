@@ -75,9 +75,7 @@ def check(id, obtained, *, holds=None, reason="", needs=None):
         elif not reason:
             changed = os.environ.get(OTHER_PARAMETERS)
             if not changed:
-                raise ValueError(
-                    f"{id} is {verdict}: say why with reason=... ({_band(row)}; obtained {_show(obtained)})"
-                )
+                raise ValueError(f"{id} is {verdict}: say why with reason=... ({band(row)}; obtained {show(obtained)})")
             reason = f"with other parameters: {changed}"
     record = {
         "id": id,
@@ -87,7 +85,7 @@ def check(id, obtained, *, holds=None, reason="", needs=None):
         "reason": reason,
     }
     _session[id] = record
-    print(f"{id}: published {row['published']} | accepted {_band(row)} | {verdict}")
+    print(f"{id}: published {row['published']} | accepted {band(row)} | {verdict}")
     if os.environ.get(RECORD_FILE):
         with open(os.environ[RECORD_FILE], "a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
@@ -99,7 +97,7 @@ class table:
     columns = ("id", "source", "statement", "published", "obtained", "verdict", "reason")
 
     def __init__(self):
-        self.rows = [published()[id] | r | {"obtained": _show(r["obtained"])} for id, r in _session.items()]
+        self.rows = [published()[id] | r | {"obtained": show(r["obtained"])} for id, r in _session.items()]
         for row in self.rows:
             row["source"] = f"{row['source']}, {row['place']}"
 
@@ -171,7 +169,7 @@ def _accepts(target, tolerance, value):
     return low - slack <= value <= high + slack
 
 
-def _band(row):
+def band(row):
     """The accepted band in words, for print and report."""
     if row["kind"] in ("order", "report"):
         return f"if {row['target']}"
@@ -197,12 +195,12 @@ def _plain(value):
     return value if value is None else str(value)
 
 
-def _show(value):
+def show(value):
     """A recorded value for a reader: four significant digits, lists separated by ';'."""
     if isinstance(value, dict):
-        return "; ".join(f"{k} {_show(v)}" for k, v in value.items())
+        return "; ".join(f"{k} {show(v)}" for k, v in value.items())
     if isinstance(value, list | tuple | np.ndarray):
-        return "; ".join(f"({_show(v)})" if isinstance(v, list | tuple | dict) else _show(v) for v in value)
+        return "; ".join(f"({show(v)})" if isinstance(v, list | tuple | dict) else show(v) for v in value)
     if isinstance(value, bool | numbers.Integral) or not isinstance(value, numbers.Real):
         return "" if value is None else str(value)
     return f"{value + 0.0:.4g}"

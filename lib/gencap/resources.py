@@ -25,9 +25,9 @@ def data_path(name=""):
 
 
 def project_folder():
-    """The checkout that the package runs from, or the current folder where it is an installed wheel."""
-    checkout = Path(__file__).resolve().parents[2]
-    return checkout if (checkout / "notebooks").is_dir() else Path.cwd()
+    """The folder of notebooks/ to run and build/ to write: the current one if it has notebooks/, or the checkout."""
+    folders = (Path.cwd(), Path(__file__).resolve().parents[2])
+    return next((folder for folder in folders if (folder / "notebooks").is_dir()), Path.cwd())
 
 
 @contextmanager

@@ -1,0 +1,102 @@
+"""The command line: python -m gencap, or gencap."""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from gencap import __version__, report, runner
+
+
+def main(words=None):
+    """Run one command; return the exit status: 0 done, 1 a notebook failed, 2 not accepted, 130 interrupted."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started us with it ignored
+    arguments = _parser().parse_args(words)
+    try:
+        return arguments.command(arguments)
+    except runner.ParameterError as error:
+        print(f"gencap: {error}", file=sys.stderr)
+        return 2
+    except runner.NotebookFailed as error:
+        print(f"gencap: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("gencap: interrupted; finished notebooks are kept, the same command goes on from there", file=sys.stderr)
+        return 130
+
+
+def _parser():
+    parser = argparse.ArgumentParser("gencap", description="Run the notebooks of gencap and gather their results.")
+    parser.add_argument("--version", action="version", version=f"gencap {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    one = commands.add_parser("run", help="run one notebook, with other parameters if wanted")
+    one.add_argument("notebook", type=Path)
+    one.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="pairs")
+    one.add_argument("--help-notebook", action="store_true", help="list the notebook's parameters")
+    one.add_argument("--cells", action="store_true", help=argparse.SUPPRESS)  # progress as lines, for run_all
+    one.set_defaults(command=_run)
+
+    every = commands.add_parser("all", help="run every notebook and write build/report.html and build/claims.json")
+    every.add_argument("--profile", choices=("quick", "full"), default="quick")
+    every.add_argument("--jobs", type=int, help="notebooks at a time (default: 2, or 1 on a single core)")
+    every.set_defaults(command=_all)
+
+    commands.add_parser("report", help="write build/report.html from the runs there are").set_defaults(command=_report)
+    commands.add_parser("data", help="what is embedded, cached, fetchable").set_defaults(command=_data)
+    return parser
+
+
+def _run(arguments):
+    if arguments.help_notebook:
+        for parameter in runner.parameters(arguments.notebook).values():
+            print(parameter)
+        return 0
+    values = runner.read_values(arguments.notebook, arguments.pairs)
+    if arguments.cells:
+        runner.run(arguments.notebook, values, lambda done, total: print(f"cell {done}/{total}", flush=True))
+        return 0
+    from tqdm import tqdm
+
+    with tqdm(desc=arguments.notebook.stem, unit="cell", dynamic_ncols=True) as bar:
+
+        def show(done, total):
+            bar.total = total
+            bar.update(done - bar.n)
+
+        record = runner.run(arguments.notebook, values, show)
+    for claim in record["claims"]:
+        print(f"{claim['id']}: {claim['verdict']}" + (f" ({claim['reason']})" if claim["reason"] else ""))
+    print(f"{record['seconds']:.1f} s, in {runner.run_folder(arguments.notebook, values)}")
+    return 0
+
+
+def _all(arguments):
+    records = runner.run_all(runner.notebooks(), arguments.profile, arguments.jobs)
+    claims = runner.gather_claims(records)
+    runner.write_json(runner.project_folder() / "build" / "claims.json", claims)
+    page = report.write(records, claims)
+    failed = [r for r in records if r["status"] == "failed"]
+    for record in failed:
+        print(runner.NotebookFailed(record), file=sys.stderr)
+    print(f"{len(records)} notebooks, {len(failed)} failed; {report.count(claims)}; {page}")
+    return 1 if failed else 0
+
+
+def _report(arguments):
+    records = [runner.last_record(path) for path in runner.notebooks()]
+    records = [r for r in records if r]
+    print(report.write(records, runner.gather_claims(records)))
+    return 0
+
+
+def _data(arguments):
+    from gencap import datasets
+
+    for name, file, state, path in datasets.registry():
+        print(f"{name:24} {state:12} {path or file}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""build/report.html: one page without scripts that shows every claim, notebook, version, seed, time and failure."""
+
+import base64
+import html
+import io
+import json
+import os
+from collections import Counter
+from datetime import UTC, datetime
+
+from gencap import claims, runner
+from gencap.resources import project_folder, replacing
+
+VERDICTS = ("reproduced", "in part", "refuted", "needs full profile", "needs data", "not checked")
+
+_STYLE = """
+:root { color-scheme: light; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #1b1f24; background: #fff; max-width: 82rem; margin: 2rem auto;
+  padding: 0 1.25rem; }
+h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { font-size: 1.25rem; margin: 2.2rem 0 .6rem; }
+p.sub { color: #57606a; margin-top: 0; }
+a { color: #0550ae; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: .88rem; }
+th, td { text-align: left; vertical-align: top; padding: .4rem .6rem; border-bottom: 1px solid #d8dee4; }
+th { background: #f6f8fa; position: sticky; top: 0; }
+td.id { white-space: nowrap; font-family: ui-monospace, monospace; font-size: .82rem; }
+td .reason { color: #57606a; }
+.verdict { display: inline-block; padding: 0 .55rem; border-radius: 1rem; white-space: nowrap; font-weight: 600;
+  border: 1px solid; }
+.reproduced { color: #0a4f9e; background: #ddf0ff; } .in-part { color: #7a4b00; background: #fff3cd; }
+.refuted { color: #8f1d14; background: #ffe3df; } .not-checked { color: #57606a; background: #fff; }
+.needs-data, .needs-full-profile { color: #454c54; background: #eaeef2; }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 1rem; }
+.card { border: 1px solid #d8dee4; border-radius: .5rem; overflow: hidden; display: flex; flex-direction: column; }
+.card img, .card .none { width: 100%; height: 11rem; object-fit: contain; background: #fff; }
+.card .none { display: grid; place-items: center; color: #57606a; background: #f6f8fa; }
+.card div.text { padding: .6rem .8rem; border-top: 1px solid #d8dee4; font-size: .88rem; }
+.card b { font-size: .98rem; }
+pre { background: #f6f8fa; border-left: 4px solid #8f1d14; padding: .8rem; overflow-x: auto; font-size: .8rem; }
+"""
+
+
+def count(found):
+    """Return how many claims have which verdict, in words."""
+    counts = Counter(c["verdict"] for c in found)
+    return ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v]) or "no claims checked"
+
+
+def write(records, found):
+    """Write build/report.html from the runs' records and the claims they settled; return its path."""
+    page = project_folder() / "build" / "report.html"
+    done = sum(r["status"] == "done" for r in records)
+    seconds = sum(r["seconds"] for r in records)
+    failures = [r for r in records if r["status"] == "failed"]
+    parts = [
+        "<h1>gencap: what reproduces</h1>",
+        f"<p class=sub>{done} of {len(records)} notebooks done, {seconds:.0f} s of notebook time; "
+        f"claims: {count(found)}. Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC.</p>",
+        *(["<h2>Failures</h2>", *map(_failure, failures)] if failures else []),
+        "<h2>Notebooks</h2><div class=cards>",
+        *map(_card, records),
+        "</div><h2>Claims</h2><div class=wide><table><thead><tr><th>id<th>source<th>statement<th>published<th>accepted"
+        "<th>obtained<th>verdict<th>notebook</tr></thead><tbody>",
+        *_claim_rows(records, found),
+        "</tbody></table></div><h2>Runs</h2><div class=wide><table><thead><tr><th>notebook<th>status<th>profile<th>seed"
+        "<th>seconds<th>started (UTC)<th>parameters</tr></thead><tbody>",
+        *map(_run_row, records),
+        "</tbody></table></div><h2>Versions</h2><p>",
+        ", ".join(f"{_text(name)} {_text(version)}" for name, version in runner.versions().items()),
+        "</p>",
+    ]
+    with replacing(page, "w") as stream:
+        stream.write(
+            "<!DOCTYPE html><html lang=en><head><meta charset=utf-8><title>gencap report</title>"
+            f"<meta name=viewport content='width=device-width'><style>{_STYLE}</style></head><body>"
+            + "\n".join(parts)
+            + "</body></html>\n"
+        )
+    return page
+
+
+def _text(value):
+    return html.escape(str(value))
+
+
+def _stem(record):
+    return record["notebook"].removesuffix(".ipynb")
+
+
+def _files(record):
+    """Folder of a run and the common name of its notebook and page."""
+    folder = runner.run_folder(record["notebook"], record["parameters"])
+    return folder, ("failed-" if record["status"] == "failed" else "") + _stem(record)
+
+
+def _link(record, text):
+    folder, name = _files(record)
+    if not (folder / f"{name}.html").exists():
+        return _text(text)
+    target = os.path.relpath(folder / f"{name}.html", project_folder() / "build").replace(os.sep, "/")
+    return f"<a href='{_text(target)}'>{_text(text)}</a>"
+
+
+def _pill(verdict):
+    return f"<span class='verdict {verdict.replace(' ', '-')}'>{verdict}</span>"
+
+
+def _claim_rows(records, found):
+    """A row for each claim of the ledger, once for each notebook that checks it."""
+    runs = {r["notebook"]: r for r in records}
+    by_id = {}
+    for claim in found:
+        by_id.setdefault(claim["id"], []).append(claim)
+    for row in claims.published().values():
+        blank = {"obtained": None, "verdict": "not checked", "reason": "", "notebook": ""}
+        for claim in by_id.get(row["id"], [blank]):
+            run = runs.get(claim["notebook"])
+            place = f"{row['source']}, {row['place']}"
+            link = _link(run, _stem(run)) if run else ""
+            profile = f" ({claim['profile']})" if claim["notebook"] else ""
+            reason = f"<br><span class=reason>{_text(claim['reason'])}</span>" if claim["reason"] else ""
+            cells = [place, row["statement"], row["published"], claims.band(row), claims.show(claim["obtained"])]
+            yield (
+                f"<tr><td class=id>{_text(row['id'])}"
+                + "".join(f"<td>{_text(cell)}" for cell in cells)
+                + f"<td>{_pill(claim['verdict'])}{reason}<td>{link}{profile}</tr>"
+            )
+
+
+def _card(record):
+    folder, name = _files(record)
+    picture, title = _picture_and_title(folder / f"{name}.ipynb")
+    image = (
+        f"<img alt='first figure of {_text(_stem(record))}' src='{picture}'>"
+        if picture
+        else ("<div class=none>no figure</div>")
+    )
+    status = f"{count(record['claims'])}" if record["status"] == "done" else "failed"
+    text = (
+        f"<b>{_link(record, title or _stem(record))}</b><br>{_text(_stem(record))}: {record['seconds']:.0f} s, {status}"
+    )
+    return f"<div class=card>{image}<div class=text>{text}</div></div>"
+
+
+def _picture_and_title(path):
+    """The first figure as a small data address, and the first heading."""
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    except (OSError, ValueError):
+        return None, None
+    lines = (line for c in cells if c["cell_type"] == "markdown" for line in "".join(c["source"]).splitlines())
+    title = next((line.removeprefix("# ") for line in lines if line.startswith("# ")), None)
+    outputs = (o.get("data", {}).get("image/png") for c in cells for o in c.get("outputs", []))
+    data = next(filter(None, outputs), None)
+    if data is None:
+        return None, title
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(base64.b64decode("".join(data)))).convert("RGBA")
+    picture = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("RGB")
+    picture.thumbnail((560, 360))
+    small = io.BytesIO()
+    picture.save(small, "JPEG", quality=82)
+    return "data:image/jpeg;base64," + base64.b64encode(small.getvalue()).decode(), title
+
+
+def _failure(record):
+    error = record["error"]
+    head = f"cell {error['cell']} raised {error['name']}: {error['message']}"
+    return f"<h3>{_link(record, _stem(record))}</h3><p>{_text(head)}</p><pre>{_text(error['traceback'])}</pre>"
+
+
+def _run_row(record):
+    values = ", ".join(f"{k}={v!r}" for k, v in record["parameters"].items())
+    cells = (record["status"], record["profile"], record["seed"], f"{record['seconds']:.1f}")
+    started = record.get("started", "").removesuffix("+00:00").replace("T", " ")
+    return (
+        f"<tr><td>{_link(record, _stem(record))}"
+        + "".join(f"<td>{_text(c)}" for c in (*cells, started, values))
+        + ("</tr>")
+    )
