@@ -390,9 +390,8 @@ def _read_expression(path, class_column=None):
     header, rows = _read_rows(path)
     first = 1 if class_column is None else 2
     if len(header) <= first or (class_column is not None and header[1] != class_column):
-        raise ValueError(
-            f"{path}: header {header[:3]} must start with the gene{', ' + class_column if class_column else ''}"
-        )
+        accepted = "the gene" if class_column is None else f"the gene and {class_column!r}"
+        raise ValueError(f"{path}: header starts with {header[:2]}, accepted is {accepted}, then the conditions")
     try:
         data = np.array([[float(cell) if cell else np.nan for cell in row[first:]] for row in rows])
     except ValueError as error:
@@ -483,7 +482,7 @@ def load_webkb():
     Bunch
         data (877, 1703) uint8, university and page_type (877,) int64, university_names, page_type_names, description.
 
-    Source: CMU WebKB, LINQS selection (document 001, chapters on non-redundant clustering).
+    Source: CMU WebKB, LINQS selection (document 001, section 8.2).
     """
     path = _fetch("webkb")
     header, rows = _read_rows(path, "\t")
@@ -517,7 +516,7 @@ def load_access_control(name):
     Bunch
         data (users, permissions) bool, description.
 
-    Source: HP Labs, Ene et al., SACMAT 2008 (document 002, section 5).
+    Source: HP Labs, Ene et al., SACMAT 2008 (document 002, sections 4 and 5).
     """
     check_option("name", name, ("domino", "healthcare", "emea", "americas_small"))
     path = _fetch(f"access_{name}")

@@ -91,7 +91,7 @@ def path_distances(D):
     ValueError
         D is not square, symmetric, finite and non-negative.
 
-    Source: document 000, section 2.4 (path-based measure). Time O(N^2), no second matrix besides the output.
+    Source: document 000, Eq 19. Time O(N^2), no second matrix besides the output.
     """
     return fill_paths(*join_order(_check_distances(D)))
 
@@ -169,7 +169,7 @@ def constant_shift_embedding(D, n_dimensions=None):
     W = -0.5 * (D - row_mean[:, None] - row_mean + D.mean())
     # The constant vector is an eigenvector with eigenvalue 0. Moved below all others it cannot mix with them.
     scale = np.linalg.norm(W)
-    eigenvalues, axes = np.linalg.eigh(W - (2 * scale + 1.0) / n)
+    eigenvalues, axes = np.linalg.eigh(W - 2 * scale / n)
     eigenvalues, axes = eigenvalues[:0:-1], axes[:, :0:-1]
     rounding = n * np.finfo(float).eps * scale
     shift = -float(eigenvalues[-1]) if eigenvalues[-1] < -rounding else 0.0
@@ -204,7 +204,7 @@ def match_objects(X1, X2, distance="euclidean"):
     ValueError
         Different shapes, an unknown distance, or constant rows under "correlation".
 
-    Source: document 000, section 3.2.3 (choice of the mapping).
+    Source: document 000, Eq 26 (its double sum is a single one).
     """
     check_option("distance", distance, tuple(_CROSS_DISTANCES))
     X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)

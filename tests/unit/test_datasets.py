@@ -1,0 +1,469 @@
+"""Generators by their statistics (within four standard errors), loaders by files made up in the same form."""
+
+import gzip
+import hashlib
+import http.server
+import pickle
+import threading
+
+import joblib
+import numpy as np
+import pytest
+from gencap import datasets
+
+SEED = 5
+
+
+def within_four_sigma(rate, expected, n):
+    return abs(rate - expected) <= 4 * np.sqrt(expected * (1 - expected) / n) + 1e-12
+
+
+# Vectors
+
+
+def test_paired_sources_share_labels_and_have_independent_noise_of_the_given_variance():
+    centers = np.array([[0.0, 0], [10, 0], [0, 10]])
+    variance = np.array([0.25, 1, 4])
+    X1, X2, labels = datasets.paired_gaussian_sources(6000, centers, variance, SEED)
+    assert np.array_equal(labels, np.arange(6000) % 3)
+    noise = np.stack([X - centers[labels] for X in (X1, X2)])
+    for k in range(3):
+        own = noise[:, labels == k]
+        n = own[0].size
+        assert abs(own.var() / variance[k] - 1) < 4 * np.sqrt(2 / (2 * n))
+        assert np.abs(own.mean(axis=(0, 1))).max() < 4 * np.sqrt(variance[k] / (2 * n / 2))
+        assert abs(np.corrcoef(own[0].ravel(), own[1].ravel())[0, 1]) < 4 / np.sqrt(n)
+
+
+def test_sizes_give_blocks():
+    _, _, labels = datasets.paired_gaussian_sources(6, np.eye(3), 1.0, SEED, sizes=[1, 2, 3])
+    assert labels.tolist() == [0, 1, 1, 2, 2, 2]
+    assert datasets.three_sources(8, random_state=SEED)[2].tolist() == [0] * 100 + [1] * 100 + [2] * 300
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda seed: datasets.five_gaussians(50, seed),
+        lambda seed: datasets.four_gaussians(5, 50, seed),
+        lambda seed: datasets.two_sources_high_dimensional(20, 30, random_state=seed),
+        lambda seed: datasets.three_sources(4, (3, 3, 9), seed),
+        lambda seed: datasets.two_clouds(0.3, 10, random_state=seed),
+        lambda seed: datasets.planted_correlation_graphs(20, random_state=seed),
+        lambda seed: datasets.planted_group_graphs(5, 0.5, seed),
+        lambda seed: datasets.kary_code_pair(50, 4, 0.2, seed),
+    ],
+)
+def test_same_seed_same_data_in_any_process(make):
+    first, again, other = make(3), make(3), make(4)
+    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(first, make(np.random.default_rng(3)), strict=True))
+    generator = np.random.default_rng(3)
+    make(generator)
+    assert not all(np.array_equal(a, b) for a, b in zip(first, make(generator), strict=True))
+
+
+def test_presets_have_the_published_geometry():
+    X1, _, labels = datasets.five_gaussians(5000, SEED)
+    means = np.array([X1[labels == k].mean(axis=0) for k in range(5)])
+    assert np.abs(means - [(1, 0), (0, 1.5), (-2, 0), (0, -3), (4.25, -4)]).max() < 4 * np.sqrt(0.5 / 1000)
+    X1, _, labels = datasets.four_gaussians(5, 8000, SEED)
+    means = np.array([X1[labels == k].mean(axis=0) for k in range(4)])
+    assert np.abs(np.abs(means) - 4).max() < 4 * np.sqrt(5 / 2000)
+    corners = [datasets.three_sources(1000.0, (1, 1, 1), SEED)[0][k] for k in range(3)]
+    sides = [np.linalg.norm(corners[a] - corners[b]) for a, b in ((0, 1), (0, 2), (1, 2))]
+    assert np.allclose(sides, 1000, atol=10)
+
+
+@pytest.mark.parametrize("n_features", [2, 100, 3000])
+def test_high_dimensional_sources_are_orthogonal_and_scaled(n_features):
+    X1, X2, labels = datasets.two_sources_high_dimensional(4000, n_features, 4.5, SEED)
+    assert X1.shape == X2.shape == (4000, n_features)
+    means = np.array([np.concatenate([X[labels == k] for X in (X1, X2)])[:, :2].mean(axis=0) for k in (0, 1)])
+    error = 4 * np.sqrt(0.5 / 4000)
+    distance = 4.5 * np.sqrt(100 / n_features)
+    assert np.abs(means - np.eye(2) * distance / np.sqrt(2)).max() < error
+    assert abs(X1[:, 1:].var() - 0.5) < 0.5 * 4 * np.sqrt(2 / X1[:, 1:].size) + distance**2
+
+
+def test_clouds_keep_their_numbers_when_the_variance_changes():
+    X, labels = datasets.two_clouds(0.1, 100, random_state=SEED)
+    wide, _ = datasets.two_clouds(0.4, 100, random_state=SEED)
+    shift = np.array([2.83, 0]) * labels[:, None]
+    assert np.allclose((wide - shift) / np.sqrt(0.4), (X - shift) / np.sqrt(0.1))
+    assert np.bincount(labels).tolist() == [100, 100]
+
+
+# Graphs
+
+
+def check_graphs(graphs, n):
+    assert isinstance(graphs, tuple) and len(graphs) == 2 and graphs.labels.shape == (n,)
+    for X in graphs:
+        assert X.shape == (n, n) and X.dtype == np.float32
+        assert np.array_equal(X, X.T) and not X.diagonal().any()
+    assert not np.array_equal(*graphs)
+
+
+@pytest.mark.parametrize("n", [20, 256, 257, 600])  # around the size of a block of rows
+@pytest.mark.parametrize(("complexity", "noise"), [(0.35, 0.85), (0.0, 0.3), (1.0, 0.5)])
+def test_planted_graphs_have_the_planted_rates(n, complexity, noise):
+    graphs = datasets.planted_correlation_graphs(n, 4, complexity, noise, SEED)
+    check_graphs(graphs, n)
+    inside = graphs.labels[:, None] == graphs.labels
+    upper = np.triu(np.ones((n, n), bool), 1)
+    for X in graphs:
+        assert set(np.unique(X[upper])) <= {-1, 1}
+        for edges, planted in ((inside & upper, 1.0), (~inside & upper, complexity)):
+            expected = (1 - noise) * planted + noise / 2
+            assert within_four_sigma((X[edges] > 0).mean(), expected, edges.sum())
+
+
+def test_planted_graphs_have_independent_noise():
+    first, second = datasets.planted_correlation_graphs(500, 5, 0.35, 0.85, SEED)
+    inside = np.triu(np.arange(500)[:, None] % 5 == np.arange(500) % 5, 1)
+    correlation = np.corrcoef(first[inside], second[inside])[0, 1]
+    assert abs(correlation) < 4 / np.sqrt(inside.sum())
+
+
+def test_planted_graphs_without_noise_show_the_partition_and_take_sizes():
+    graphs = datasets.planted_correlation_graphs(9, 3, 0.0, 0.0, SEED, sizes=[2, 3, 4])
+    assert graphs.labels.tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2]
+    expected = np.where(graphs.labels[:, None] == graphs.labels, 1, -1) - np.eye(9)
+    assert np.array_equal(graphs[0], expected) and np.array_equal(graphs[1], expected)
+
+
+def test_group_graphs_follow_eq_148():
+    graphs = datasets.planted_group_graphs(3, 0.0, SEED)
+    link = {(0, 1): 2, (2, 3): 2, (0, 3): -1, (1, 2): -1, (0, 2): -2, (1, 3): -2}
+    for i in range(12):
+        for j in range(i):
+            groups = (j // 3, i // 3)
+            assert graphs[0][i, j] == (1 if groups[0] == groups[1] else link[groups])
+
+
+@pytest.mark.parametrize("noise", [0.3, 0.9])
+def test_group_graphs_have_the_replacement_rate(noise):
+    graphs = datasets.planted_group_graphs(100, noise, SEED)
+    check_graphs(graphs, 400)
+    planted = datasets.planted_group_graphs(100, 0.0, SEED)[0]
+    upper = np.triu(np.ones((400, 400), bool), 1)
+    for X in graphs:
+        for value in (-2, -1, 1, 2):
+            edges = upper & (planted == value)
+            assert within_four_sigma((X[edges] == value).mean(), 1 - noise * 3 / 4, edges.sum())
+
+
+def test_paired_graphs_survive_pickle_and_workers():
+    graphs = datasets.planted_correlation_graphs(12, random_state=SEED)
+    for copy in (pickle.loads(pickle.dumps(graphs)), joblib.Parallel(1)([joblib.delayed(tuple)(graphs)])[0]):
+        assert np.array_equal(copy[0], graphs[0])
+    assert np.array_equal(pickle.loads(pickle.dumps(graphs)).labels, graphs.labels)
+
+
+# Codes
+
+
+@pytest.mark.parametrize(("n_clusters", "error_rate"), [(2, 0.1), (5, 0.4), (3, 0.0), (4, 1.0)])
+def test_code_pairs_have_the_error_rate_and_no_preferred_error(n_clusters, error_rate):
+    n = 20000
+    sent, received = datasets.kary_code_pair(n, n_clusters, error_rate, SEED)
+    assert np.ptp(np.bincount(sent, minlength=n_clusters)) <= 1
+    wrong = sent != received
+    assert within_four_sigma(wrong.mean(), error_rate, n)
+    if wrong.any():
+        steps = np.bincount((received - sent)[wrong] % n_clusters, minlength=n_clusters)[1:] / wrong.sum()
+        assert all(within_four_sigma(step, 1 / (n_clusters - 1), wrong.sum()) for step in steps)
+
+
+# Bad arguments
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: datasets.paired_gaussian_sources(2, np.eye(3)), ValueError, "n_clusters=3 .* n_objects=2"),
+        (lambda: datasets.paired_gaussian_sources(5, np.zeros(3)), ValueError, r"centers .* got shape \(3,\)"),
+        (lambda: datasets.paired_gaussian_sources(5, [[np.nan]]), ValueError, "centers must be a finite"),
+        (lambda: datasets.paired_gaussian_sources(5, np.eye(2), -1.0), ValueError, "variance=-1"),
+        (lambda: datasets.paired_gaussian_sources(5, np.eye(2), [1.0, 1, 1]), ValueError, "one number or 2"),
+        (lambda: datasets.paired_gaussian_sources(5, np.eye(2), sizes=[2, 2]), ValueError, r"sizes=\[2, 2\] .*=5"),
+        (lambda: datasets.paired_gaussian_sources(5.0, np.eye(2)), TypeError, "n_objects must be an integer"),
+        (lambda: datasets.five_gaussians(10, "seed"), TypeError, "random_state must be an integer"),
+        (lambda: datasets.five_gaussians(10, -1), ValueError, "random_state=-1"),
+        (lambda: datasets.two_sources_high_dimensional(5, 1), ValueError, "n_features=1"),
+        (lambda: datasets.three_sources(np.inf), ValueError, "separation=inf"),
+        (lambda: datasets.two_clouds(np.nan), ValueError, "variance=nan"),
+        (lambda: datasets.planted_correlation_graphs(10, 0), ValueError, "n_clusters=0"),
+        (lambda: datasets.planted_correlation_graphs(10, 11), ValueError, "n_clusters=11"),
+        (lambda: datasets.planted_correlation_graphs(10, noise=1.2), ValueError, r"noise=1\.2 .* \[0\.0, 1\.0\]"),
+        (lambda: datasets.planted_correlation_graphs(10, complexity=-0.1), ValueError, "complexity=-0.1"),
+        (lambda: datasets.planted_group_graphs(0), ValueError, "n_per_group=0"),
+        (lambda: datasets.kary_code_pair(10, 1, 0.1), ValueError, "n_clusters=1 must be >= 2"),
+        (lambda: datasets.kary_code_pair(10, 2, 1.1), ValueError, "error_rate=1.1"),
+        (lambda: datasets.load_yeast("eisen"), ValueError, "subset='eisen' is not one of 'brown'"),
+        (lambda: datasets.load_yeast(impute="zero"), ValueError, "impute='zero' is not one of None, 'mean'"),
+        (lambda: datasets.load_access_control("x"), ValueError, "name='x' is not one of 'domino'"),
+        (lambda: datasets.load_image("lenna"), ValueError, "name='lenna' is not one of 'china', 'flower'"),
+        (lambda: datasets.load_mussel("no_such_file.csv"), FileNotFoundError, "no_such_file.csv"),
+    ],
+)
+def test_bad_arguments(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+# Embedded data
+
+
+def test_embedded_files_are_those_of_the_registry():
+    for row in datasets.registry():
+        source = datasets.SOURCES[row.name]
+        if source.embedded:
+            assert row.state == "embedded"
+            assert hashlib.sha256(row.path.read_bytes()).hexdigest() == source.sha256
+
+
+def test_brown_yeast():
+    yeast = datasets.load_yeast("brown")
+    assert yeast.data.shape == (186, 79) and yeast.data.dtype == np.float64 and np.isnan(yeast.data).sum() == 214
+    assert yeast.genes[0] == "YGR270W" and yeast.conditions[0] == "alpha_0" and len(set(yeast.genes)) == 186
+    counts = {"Ribo": 121, "Proteas": 35, "Resp": 30}
+    assert dict(zip(yeast.class_names, np.bincount(yeast.classes), strict=True)) == {
+        "Ribo": 121,
+        "Proteas": 35,
+        "Resp": 30,
+    }
+    shares = np.bincount(yeast.classes) / 186
+    assert -(shares * np.log2(shares)).sum() == pytest.approx(1.282, abs=5e-4)
+    assert "186 yeast genes" in yeast.description and "214 missing values kept as NaN" in yeast.description
+
+
+def test_spellman_yeast():
+    yeast = datasets.load_yeast("spellman")
+    assert yeast.data.shape == (800, 77) and np.isnan(yeast.data).sum() == 2643
+    counts = dict(zip(yeast.class_names, np.bincount(yeast.classes), strict=True))
+    assert counts == {"G1": 300, "G2": 120, "M": 196, "M/G1": 113, "S": 71}
+
+
+@pytest.mark.parametrize("subset", ["brown", "spellman"])
+def test_imputation_touches_only_missing_values(subset):
+    raw = datasets.load_yeast(subset).data
+    known = ~np.isnan(raw)
+    mean, nearest = (datasets.load_yeast(subset, impute).data for impute in ("mean", "knn"))
+    for filled in (mean, nearest):
+        assert np.isfinite(filled).all() and np.array_equal(filled[known], raw[known])
+    assert np.allclose(mean.mean(axis=1), np.nanmean(raw, axis=1))
+
+
+def test_images_are_grey():
+    for name in ("china", "flower"):
+        image = datasets.load_image(name)
+        assert image.shape == (427, 640) and image.dtype == np.float64 and 0 <= image.min() < image.max() <= 255
+
+
+# Files that are not embedded: made-up twins always run, the real ones where they are
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A GENCAP_DATA folder and an empty cache."""
+    (tmp_path / "data").mkdir()
+    monkeypatch.setenv("GENCAP_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(datasets, "cache_folder", lambda: tmp_path / "cache")
+    return tmp_path / "data"
+
+
+def write(folder, name, text):
+    (folder / datasets.SOURCES[name].file).write_bytes(gzip.compress(text.encode()))
+
+
+def real(name):
+    state = next(row.state for row in datasets.registry() if row.name == name)
+    if state not in ("GENCAP_DATA", "cached"):
+        pytest.skip(f"{datasets.SOURCES[name].file} is not here: set GENCAP_DATA to the folder that holds it")
+
+
+def test_full_yeast_twin(folder):
+    write(folder, "yeast_all", "orf,alpha_0,alpha_7\nYA,0.5,\nYB,-1,2e-1\n")
+    yeast = datasets.load_yeast("all")
+    assert np.array_equal(yeast.data, [[0.5, np.nan], [-1, 0.2]], equal_nan=True)
+    assert yeast.genes.tolist() == ["YA", "YB"] and yeast.conditions.tolist() == ["alpha_0", "alpha_7"]
+    assert yeast.classes is None and "1 missing values" in yeast.description
+    assert datasets.load_yeast("all", "mean").data[0].tolist() == [0.5, 0.5]
+
+
+def test_nearest_genes_predict_hidden_values_better_than_the_mean(folder):
+    truth = datasets.load_yeast("brown", "mean")
+    hidden = np.random.default_rng(SEED).random(truth.data.shape) < 0.05
+    cells = np.where(hidden, "", truth.data.astype(str))
+    lines = [",".join([gene, *row]) for gene, row in zip(truth.genes, cells, strict=True)]
+    write(folder, "yeast_all", "\n".join([",".join(["orf", *truth.conditions]), *lines]))
+    error = {how: np.abs(datasets.load_yeast("all", how).data - truth.data)[hidden].mean() for how in ("mean", "knn")}
+    assert error["knn"] < 0.8 * error["mean"]
+
+
+def test_full_yeast():
+    real("yeast_all")
+    yeast, brown = datasets.load_yeast("all"), datasets.load_yeast("brown")
+    assert yeast.data.shape == (2467, 79) and np.isfinite(yeast.data).all()
+    rows = [yeast.genes.tolist().index(gene) for gene in brown.genes]
+    known = ~np.isnan(brown.data)
+    correlation = [np.corrcoef(a[k], b[k])[0, 1] for a, b, k in zip(yeast.data[rows], brown.data, known, strict=True)]
+    assert min(correlation) > 0.99  # the same profiles up to a constant factor for each gene
+
+
+def test_webkb_twin(folder):
+    write(folder, "webkb", "university\tpage_type\tword_ids\nb\tcourse\t0 3\na\tstudent\t\nb\tstudent\t1\n")
+    pages = datasets.load_webkb()
+    assert pages.data.tolist() == [[1, 0, 0, 1], [0, 0, 0, 0], [0, 1, 0, 0]]
+    assert pages.university.tolist() == [1, 0, 1] and pages.university_names.tolist() == ["a", "b"]
+    assert pages.page_type.tolist() == [0, 1, 1] and pages.page_type_names.tolist() == ["course", "student"]
+
+
+def test_webkb():
+    real("webkb")
+    pages = datasets.load_webkb()
+    assert pages.data.shape == (877, 1703) and set(np.unique(pages.data)) == {0, 1} and pages.data.any(axis=0).all()
+    assert len(pages.university_names) == 4 and len(pages.page_type_names) == 5
+
+
+def test_access_control_twin(folder):
+    write(folder, "access_domino", "user,permission\n1,1\n2,3\n1,2\n")
+    assert datasets.load_access_control("domino").data.tolist() == [[True, True, False], [False, False, True]]
+    write(folder, "access_domino", "user,permission\n0,1\n")
+    with pytest.raises(ValueError, match="counted from 1, got 0"):
+        datasets.load_access_control("domino")
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "pairs"),
+    [
+        ("domino", (79, 231), 730),
+        ("healthcare", (46, 46), 1486),
+        ("emea", (35, 3046), 7220),
+        ("americas_small", (3477, 1587), 105205),
+    ],
+)
+def test_access_control(name, shape, pairs):
+    real(f"access_{name}")
+    data = datasets.load_access_control(name).data
+    assert data.shape == shape and data.sum() == pairs
+
+
+def test_mussel_twin(tmp_path):
+    path = tmp_path / "mussel.csv"
+    path.write_text("gene,Jan,Feb\nM1,1.5,2\nM2,,-3\n")
+    mussel = datasets.load_mussel(path)
+    assert np.array_equal(mussel.data, [[1.5, 2], [np.nan, -3]], equal_nan=True)
+    assert mussel.genes.tolist() == ["M1", "M2"] and mussel.conditions.tolist() == ["Jan", "Feb"]
+    assert mussel.description == "2 genes x 2 months, from mussel.csv"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "holds no data lines"),
+        ("gene,Jan\n", "holds no data lines"),
+        ("gene\nM1\n", "accepted is the gene, then the conditions"),
+        ("gene,Jan,Feb\nM1,1\n", "line 2: 2 cells, accepted are 3"),
+        ("gene,Jan\nM1,high\n", "'high'; accepted are numbers"),
+    ],
+)
+def test_broken_expression_files(tmp_path, text, message):
+    path = tmp_path / "mussel.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        datasets.load_mussel(path)
+
+
+def test_files_of_another_form_are_refused(folder):
+    for name, load in (("webkb", datasets.load_webkb), ("access_emea", lambda: datasets.load_access_control("emea"))):
+        write(folder, name, "a,b\n1,2\n")
+        with pytest.raises(ValueError, match="header"):
+            load()
+
+
+# Fetching
+
+
+TABLE = gzip.compress(b"orf,alpha_0\nYA,0.5\n", mtime=0)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """/good sends the table, /other another file, /broken closes the connection half-way."""
+
+    def do_GET(self):  # noqa: N802, the name http.server calls
+        self.server.requests.append(self.path)
+        body = TABLE if self.path != "/other" else gzip.compress(b"orf,alpha_0\nYA,0.7\n", mtime=0)
+        self.send_response(404 if self.path == "/gone" else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[:20] if self.path == "/broken" else body)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        running.requests = []
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+def use_address(monkeypatch, server, page):
+    source = datasets.SOURCES["yeast_all"]
+    url = f"http://127.0.0.1:{server.server_address[1]}{page}"
+    sha256 = hashlib.sha256(TABLE).hexdigest()
+    monkeypatch.setitem(datasets.SOURCES, "yeast_all", datasets.Source(source.file, sha256, url))
+
+
+def state():
+    return next(row.state for row in datasets.registry() if row.name == "yeast_all")
+
+
+def test_fetched_once_then_cached(folder, server, monkeypatch):
+    use_address(monkeypatch, server, "/good")
+    assert state() == "fetchable"
+    for _ in range(2):
+        assert datasets.load_yeast("all").data.tolist() == [[0.5]]
+    assert server.requests == ["/good"] and state() == "cached"
+    assert [f.name for f in datasets.cache_folder().iterdir()] == [datasets.SOURCES["yeast_all"].file]
+
+
+def test_own_folder_comes_first(folder, server, monkeypatch):
+    use_address(monkeypatch, server, "/good")
+    write(folder, "yeast_all", "orf,alpha_0\nYA,9\n")
+    assert state() == "GENCAP_DATA" and datasets.load_yeast("all").data.tolist() == [[9]]
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("page", ["/other", "/broken", "/gone"])
+def test_failed_fetch_leaves_nothing_in_the_cache(folder, server, monkeypatch, page):
+    use_address(monkeypatch, server, page)
+    with pytest.raises(OSError, match="could not be fetched .* GENCAP_DATA"):
+        datasets.load_yeast("all")
+    assert server.requests == [page] and state() == "fetchable"
+    assert not datasets.cache_folder().exists() or not list(datasets.cache_folder().iterdir())
+    use_address(monkeypatch, server, "/good")
+    assert datasets.load_yeast("all").data.tolist() == [[0.5]]
+
+
+def test_damaged_cache_is_fetched_again(folder, server, monkeypatch):
+    use_address(monkeypatch, server, "/good")
+    datasets.cache_folder().mkdir()
+    (datasets.cache_folder() / datasets.SOURCES["yeast_all"].file).write_bytes(TABLE[:20])
+    assert datasets.load_yeast("all").data.tolist() == [[0.5]]
+
+
+def test_without_address_the_error_says_what_to_set(folder):
+    assert state() == "missing"
+    for load in (lambda: datasets.load_yeast("all"), datasets.load_webkb):
+        with pytest.raises(FileNotFoundError, match="GENCAP_DATA to a folder that holds"):
+            load()
