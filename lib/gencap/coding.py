@@ -28,8 +28,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp
 
-from gencap import checks
-from gencap.kernels import coding as kernels
+from . import checks
+from .kernels import coding as kernels
 
 LARGEST_CLASS = 2**22
 TRANSFORMATIONS = ("xor", "permutation")
@@ -124,7 +124,7 @@ def enumerate_codes(n_objects, n_clusters):
     n_clusters = checks.check_integer("n_clusters", n_clusters, 2, 127)
     _check_class_size(n_objects, n_clusters)
     numbers = np.arange(n_clusters**n_objects)
-    return (numbers[:, None] // _powers(n_objects, n_clusters) % n_clusters).astype(np.int8)
+    return (numbers[:, None] // n_clusters ** np.arange(n_objects) % n_clusters).astype(np.int8)
 
 
 def code_costs(distances):
@@ -401,10 +401,9 @@ def decoding_scores(distances, received, codebook, gamma, transformations="xor")
     """
     distances, received = _check_pair(distances, received)
     codebook = _check_codebook(codebook, *distances.shape, transformations)
-    members = enumerate_codes(*distances.shape)[approximation_set(code_costs(distances), gamma)]
+    members = np.flatnonzero(approximation_set(code_costs(distances), gamma))
     mask = approximation_set(code_costs(received), gamma)
-    powers = _powers(*distances.shape)
-    return kernels.overlaps(members, mask, codebook, powers, distances.shape[1], transformations == "permutation")
+    return kernels.overlaps(members, mask, codebook, distances.shape[1], transformations == "permutation")
 
 
 def simulate_channel(
@@ -438,10 +437,9 @@ def simulate_channel(
     books = books.reshape(n_codebooks, n_messages, n_objects)
     messages = rng.integers(n_messages, size=n_codebooks)
     costs1, costs2 = code_costs(distances1), code_costs(distances2)
-    codes = enumerate_codes(n_objects, n_clusters)
-    members = [codes[approximation_set(costs, gamma)] for costs in (costs1, costs2)]
-    powers, permute = _powers(n_objects, n_clusters), transformations == "permutation"
-    own, above, ties, others = kernels.transmit(*members, books, messages, powers, n_clusters, permute)
+    members = [np.flatnonzero(approximation_set(costs, gamma)) for costs in (costs1, costs2)]
+    permute = transformations == "permutation"
+    own, above, ties, others = kernels.transmit(*members, books, messages, n_clusters, permute)
     best = np.bincount(distances1.argmin(axis=1), minlength=n_clusters)
     log_number = log_transformations(n_objects, n_clusters, transformations, best)
     nats = information(set_sizes(costs1, costs2, [gamma]), log_number, n_objects, "nats")[0]
@@ -506,10 +504,6 @@ def posterior_agreement(posterior1, posterior2):
         if not (p >= 0).all() or abs(p.sum() - 1) > 1e-6:
             raise ValueError(f"{name} must be non-negative with sum 1, got sum {p.sum()} and minimum {p.min()}")
     return float(pair[0] @ pair[1])
-
-
-def _powers(n_objects, n_clusters):
-    return n_clusters ** np.arange(n_objects)
 
 
 def _check_class_size(n_objects, n_clusters):

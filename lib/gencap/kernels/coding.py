@@ -30,33 +30,44 @@ def count_codes(first, second, height, width):
 
 
 @njit(cache=True)
-def transformed_index(code, transformation, powers, n_clusters, permute):
-    """Index of a transformed code: object i goes to place transformation[i], or its label is shifted by it."""
-    index = 0
-    for i in range(code.size):
-        if permute:
-            index += code[i] * powers[transformation[i]]
-        else:
-            label = code[i] + transformation[i]
-            index += (label - n_clusters if label >= n_clusters else label) * powers[i]  # cheaper than a modulo
-    return index
+def _image_tables(transformation, n_clusters, permute):
+    """Numbers of all transformed codes, as a sum of two tables: over the first half of the objects, and the others.
+
+    Object i goes to place transformation[i], or its label is shifted by transformation[i]; either way it adds its own
+    term to the number of the code, so K^(n/2) sums per half replace n steps for every code.
+    """
+    n_objects = transformation.size
+    half = n_objects // 2
+    tables = np.zeros(n_clusters**half, dtype=np.int64), np.zeros(n_clusters ** (n_objects - half), dtype=np.int64)
+    for i in range(n_objects):
+        table = tables[0] if i < half else tables[1]
+        filled = n_clusters ** (i if i < half else i - half)
+        for label in range(n_clusters - 1, -1, -1):  # label 0 overwrites the part that the others read: last
+            if permute:
+                term = label * n_clusters ** transformation[i]
+            else:
+                term = (label + transformation[i]) % n_clusters * n_clusters**i
+            for c in range(filled):
+                table[label * filled + c] = table[c] + term
+    return tables
 
 
 @njit(cache=True)
-def overlaps(sender, received, codebook, powers, n_clusters, permute):
+def overlaps(sender, received, codebook, n_clusters, permute):
     """|tau_j(sender set) and received set| for every transformation of the codebook.
 
-    `sender` (m, n) lists codes, `received` (K^n,) is a mask, `codebook` (M, n).
+    `sender` (m,) lists the numbers of codes, `received` (K^n,) is a mask, `codebook` (M, n).
     """
     scores = np.zeros(codebook.shape[0], dtype=np.int64)
     for j in range(codebook.shape[0]):
-        for c in range(sender.shape[0]):
-            scores[j] += received[transformed_index(sender[c], codebook[j], powers, n_clusters, permute)]
+        low, high = _image_tables(codebook[j], n_clusters, permute)
+        for c in sender:
+            scores[j] += received[low[c % low.size] + high[c // low.size]]
     return scores
 
 
 @njit(cache=True)
-def transmit(sender, receiver, codebooks, messages, powers, n_clusters, permute):
+def transmit(sender, receiver, codebooks, messages, n_clusters, permute):
     """Send one message per codebook; what the receiver's scores say about it.
 
     Returns
@@ -73,9 +84,10 @@ def transmit(sender, receiver, codebooks, messages, powers, n_clusters, permute)
     for b in range(n_codebooks):
         sent = messages[b]
         received[:] = False
-        for c in range(receiver.shape[0]):
-            received[transformed_index(receiver[c], codebooks[b, sent], powers, n_clusters, permute)] = True
-        scores = overlaps(sender, received, codebooks[b], powers, n_clusters, permute)
+        low, high = _image_tables(codebooks[b, sent], n_clusters, permute)
+        for c in receiver:
+            received[low[c % low.size] + high[c // low.size]] = True
+        scores = overlaps(sender, received, codebooks[b], n_clusters, permute)
         own[b] = scores[sent]
         others[b] = scores.sum() - scores[sent]
         for j in range(n_messages):
