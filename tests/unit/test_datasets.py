@@ -229,12 +229,8 @@ def test_brown_yeast():
     yeast = datasets.load_yeast("brown")
     assert yeast.data.shape == (186, 79) and yeast.data.dtype == np.float64 and np.isnan(yeast.data).sum() == 214
     assert yeast.genes[0] == "YGR270W" and yeast.conditions[0] == "alpha_0" and len(set(yeast.genes)) == 186
-    counts = {"Ribo": 121, "Proteas": 35, "Resp": 30}
-    assert dict(zip(yeast.class_names, np.bincount(yeast.classes), strict=True)) == {
-        "Ribo": 121,
-        "Proteas": 35,
-        "Resp": 30,
-    }
+    counts = dict(zip(yeast.class_names, np.bincount(yeast.classes), strict=True))
+    assert counts == {"Ribo": 121, "Proteas": 35, "Resp": 30}
     shares = np.bincount(yeast.classes) / 186
     assert -(shares * np.log2(shares)).sum() == pytest.approx(1.282, abs=5e-4)
     assert "186 yeast genes" in yeast.description and "214 missing values kept as NaN" in yeast.description

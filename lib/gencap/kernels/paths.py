@@ -41,19 +41,24 @@ def fill_paths(order, weight):
     """Minimax distances (N, N): positions a < b of the join order are max(weight[a+1..b]) apart.
 
     Everything that joined between a and b is reached through edges of at most that length, and the longest of these
-    edges was the shortest one leaving a tree that held a and not b. Each row is filled in both directions from its own
-    position, so that writes stay inside one row.
+    edges was the shortest one leaving a tree that held a and not b. One line in join order is carried from row to
+    row; gathering from it, not scattering into the matrix, writes every row front to back.
     """
     n = order.size
-    paths = np.zeros((n, n), weight.dtype)
+    position = np.empty(n, np.int64)
     for b in range(n):
-        row = paths[order[b]]
-        longest = weight.dtype.type(0)
-        for a in range(b - 1, -1, -1):
-            longest = max(longest, weight[a + 1])
-            row[order[a]] = longest
-        longest = weight.dtype.type(0)
+        position[order[b]] = b
+    paths = np.empty((n, n), weight.dtype)
+    line = np.zeros(n, weight.dtype)
+    for b in range(n):
+        for a in range(b):
+            line[a] = max(line[a], weight[b])
+        line[b] = 0
+        longest = line[b]
         for a in range(b + 1, n):
             longest = max(longest, weight[a])
-            row[order[a]] = longest
+            line[a] = longest
+        row = paths[order[b]]
+        for j in range(n):
+            row[j] = line[position[j]]
     return paths
