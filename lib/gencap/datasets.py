@@ -4,25 +4,39 @@ Generators pair objects by construction: object i has the same source in both se
 come from two child generators of `random_state` (int, `numpy.random.Generator` or None), so that the second does not
 depend on how many numbers the first drew.
 
-Loaders return a scikit-learn `Bunch`. Embedded sets are read from the package. Others are looked for in the folder
-named by the environment variable GENCAP_DATA, then in the cache, then at the address in `SOURCES`.
+Loaders return a scikit-learn `Bunch`. `registry` lists their files and where they are found (see `gencap.sources`).
 """
 
 import csv
 import gzip
-import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-import pooch
 from sklearn.datasets import load_sample_image
 from sklearn.impute import KNNImputer
 from sklearn.utils import Bunch
 
 from gencap.checks import check_integer, check_number, check_option
-from gencap.resources import data_path
+from gencap.sources import fetch, registry
+
+__all__ = [
+    "PairedGraphs",
+    "five_gaussians",
+    "four_gaussians",
+    "kary_code_pair",
+    "load_access_control",
+    "load_image",
+    "load_mussel",
+    "load_webkb",
+    "load_yeast",
+    "paired_gaussian_sources",
+    "planted_correlation_graphs",
+    "planted_group_graphs",
+    "registry",
+    "three_sources",
+    "two_clouds",
+    "two_sources_high_dimensional",
+]
 
 FIVE_CENTERS = np.array([(1, 0), (0, 1.5), (-2, 0), (0, -3), (4.25, -4)])  # document 000, section 5.4
 FOUR_CENTERS = np.array([(4, 4), (-4, 4), (-4, -4), (4, -4)], dtype=float)  # document 000, section 6.1.1
@@ -273,102 +287,7 @@ def kary_code_pair(n_objects, n_clusters, error_rate, random_state=None):
     return sent, (sent + wrong * rng.integers(1, n_clusters, n_objects)) % n_clusters
 
 
-# Files of real data -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a file comes from: `embedded` in the package, or at `url` (None: no address known) with `sha256`."""
-
-    file: str
-    sha256: str
-    url: str | None = None
-    embedded: bool = False
-
-
-SOURCES = {
-    "yeast_brown": Source(
-        "yeast_brown2000_186x79.csv",
-        "b8a14c0c98c6684624e9161949b499e0103da02684b8e532ad84bcb797fc218f",
-        embedded=True,
-    ),
-    "yeast_spellman": Source(
-        "yeast_spellman1998_800x77.csv.gz",
-        "53b23fe535a6982e34a36c072c2183bacae55fd6e3db3f9dc0f6e05b2447bd65",
-        embedded=True,
-    ),
-    "yeast_all": Source(
-        "yeast_eisen1998_2467x79.csv.gz", "96f01f6a5afbd796fb1e37ab1c9706b73acc72a42a1c2b2c6884a643fc8e72bb"
-    ),
-    "webkb": Source("webkb_linqs_877x1703.tsv.gz", "48f6bff67c2a177a99815416340012b9fa402727985f0f18e7b1f1395285d81f"),
-    "access_domino": Source(
-        "rolemining_domino.csv.gz", "25145f1fd962a38e7947987aecd480e49b67c1da695eb1c920cf718b822bd438"
-    ),
-    "access_healthcare": Source(
-        "rolemining_healthcare.csv.gz", "c008817ee9c836314b44b22f59685cfdbb7b7df1c67db3309f4bea635a84f6ff"
-    ),
-    "access_emea": Source("rolemining_emea.csv.gz", "4d298e564b620a9407b18522659a25857806e337debb4c0e12da3123336321e1"),
-    "access_americas_small": Source(
-        "rolemining_americas_small.csv.gz", "26fce1d86b2c7bb9bb2a9c282154ee0a0b4f3a8adea0b535063e3bcb533e2dcb"
-    ),
-}
-
-
-class RegistryRow(NamedTuple):
-    """One line of `registry`: state is "embedded", "GENCAP_DATA", "cached", "fetchable" or "missing"."""
-
-    name: str
-    file: str
-    state: str
-    path: Path | None
-
-
-def cache_folder():
-    """Folder into which files are fetched."""
-    return Path(pooch.os_cache("gencap"))
-
-
-def registry():
-    """Return a `RegistryRow` for each known file: where it is found now, or that it can be fetched or is missing."""
-    return [RegistryRow(name, source.file, *_locate(source)) for name, source in SOURCES.items()]
-
-
-def _locate(source):
-    """State and path of a file, without fetching it."""
-    if source.embedded:
-        return "embedded", data_path(source.file)
-    folder = os.environ.get("GENCAP_DATA")
-    if folder and (Path(folder) / source.file).is_file():
-        return "GENCAP_DATA", Path(folder) / source.file
-    if (cache_folder() / source.file).is_file():
-        return "cached", cache_folder() / source.file
-    return ("missing" if source.url is None else "fetchable"), None
-
-
-def _fetch(name):
-    """Path of a file of `SOURCES`, fetched into the cache when it is nowhere else.
-
-    Raises
-    ------
-    FileNotFoundError
-        It is nowhere and no address is known.
-    OSError
-        The transfer failed or brought another file; the cache is left without it.
-    """
-    source = SOURCES[name]
-    state, path = _locate(source)
-    if path is not None and (source.url is None or state != "cached"):
-        return path
-    help_ = f"set the environment variable GENCAP_DATA to a folder that holds {source.file} (data/README.md: its form)"
-    if state == "missing":
-        raise FileNotFoundError(f"{source.file} is not embedded and no address to fetch it from is known: {help_}")
-    try:
-        # pooch writes to a temporary name, compares the checksum, then renames; a cached file is compared, too.
-        return Path(
-            pooch.retrieve(source.url, f"sha256:{source.sha256}", source.file, cache_folder(), progressbar=True)
-        )
-    except (OSError, ValueError) as error:
-        raise OSError(f"{source.file} could not be fetched ({error}); try again, or {help_}") from error
+# Real data ---------------------------------------------------------------------------------------------------------
 
 
 def _read_rows(path, delimiter=","):
@@ -439,18 +358,14 @@ def load_yeast(subset="brown", impute=None):
         "all": ("2467 yeast genes x 79 conditions (Eisen et al. 1998)", None),
     }[check_option("subset", subset, ("brown", "spellman", "all"))]
     check_option("impute", impute, (None, "mean", "knn"))
-    yeast = _read_expression(_fetch(f"yeast_{subset}"), class_column)
+    yeast = _read_expression(fetch(f"yeast_{subset}"), class_column)
     missing = np.isnan(yeast.data)
     if impute == "mean":
         yeast.data = np.where(missing, np.nanmean(yeast.data, axis=1, keepdims=True), yeast.data)
     elif impute == "knn" and missing.any():
         yeast.data = KNNImputer(n_neighbors=10).fit_transform(yeast.data)
-    how = {
-        None: "kept as NaN",
-        "mean": "replaced by the gene's mean",
-        "knn": "replaced by the mean of 10 nearest genes",
-    }
-    yeast.description = f"{description}; {missing.sum()} missing values" + (f" {how[impute]}" if missing.any() else "")
+    how = {None: "NaN", "mean": "the gene's mean", "knn": "the 10 nearest genes' mean"}[impute]
+    yeast.description = f"{description}; {missing.sum()} missing values" + (f" as {how}" if missing.any() else "")
     return yeast
 
 
@@ -484,7 +399,7 @@ def load_webkb():
 
     Source: CMU WebKB, LINQS selection (document 001, section 8.2).
     """
-    path = _fetch("webkb")
+    path = fetch("webkb")
     header, rows = _read_rows(path, "\t")
     if header != ["university", "page_type", "word_ids"]:
         raise ValueError(f"{path}: header {header}, accepted is university, page_type, word_ids")
@@ -519,15 +434,14 @@ def load_access_control(name):
     Source: HP Labs, Ene et al., SACMAT 2008 (document 002, sections 4 and 5).
     """
     check_option("name", name, ("domino", "healthcare", "emea", "americas_small"))
-    path = _fetch(f"access_{name}")
+    path = fetch(f"access_{name}")
     header, rows = _read_rows(path)
     if header != ["user", "permission"]:
         raise ValueError(f"{path}: header {header}, accepted is user, permission")
     users, permissions = np.array(rows, dtype=np.int64).T - 1
-    if min(users.min(), permissions.min()) < 0:
-        raise ValueError(
-            f"{path}: users and permissions are counted from 1, got {min(users.min(), permissions.min()) + 1}"
-        )
+    first = min(users.min(), permissions.min()) + 1
+    if first < 1:
+        raise ValueError(f"{path}: users and permissions are counted from 1, got {first}")
     data = np.zeros((users.max() + 1, permissions.max() + 1), bool)
     data[users, permissions] = True
     return Bunch(data=data, description=f"{name}: {data.shape[0]} users x {data.shape[1]} permissions (HP Labs)")

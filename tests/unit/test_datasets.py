@@ -1,15 +1,13 @@
 """Generators by their statistics (within four standard errors), loaders by files made up in the same form."""
 
 import gzip
-import hashlib
-import http.server
 import pickle
-import threading
 
 import joblib
 import numpy as np
 import pytest
-from gencap import datasets
+
+from gencap import datasets, sources
 
 SEED = 5
 
@@ -217,14 +215,6 @@ def test_bad_arguments(call, error, message):
 # Embedded data
 
 
-def test_embedded_files_are_those_of_the_registry():
-    for row in datasets.registry():
-        source = datasets.SOURCES[row.name]
-        if source.embedded:
-            assert row.state == "embedded"
-            assert hashlib.sha256(row.path.read_bytes()).hexdigest() == source.sha256
-
-
 def test_brown_yeast():
     yeast = datasets.load_yeast("brown")
     assert yeast.data.shape == (186, 79) and yeast.data.dtype == np.float64 and np.isnan(yeast.data).sum() == 214
@@ -233,7 +223,7 @@ def test_brown_yeast():
     assert counts == {"Ribo": 121, "Proteas": 35, "Resp": 30}
     shares = np.bincount(yeast.classes) / 186
     assert -(shares * np.log2(shares)).sum() == pytest.approx(1.282, abs=5e-4)
-    assert "186 yeast genes" in yeast.description and "214 missing values kept as NaN" in yeast.description
+    assert "186 yeast genes" in yeast.description and "214 missing values as NaN" in yeast.description
 
 
 def test_spellman_yeast():
@@ -267,18 +257,18 @@ def folder(tmp_path, monkeypatch):
     """A GENCAP_DATA folder and an empty cache."""
     (tmp_path / "data").mkdir()
     monkeypatch.setenv("GENCAP_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(datasets, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(sources, "cache_folder", lambda: tmp_path / "cache")
     return tmp_path / "data"
 
 
 def write(folder, name, text):
-    (folder / datasets.SOURCES[name].file).write_bytes(gzip.compress(text.encode()))
+    (folder / sources.SOURCES[name].file).write_bytes(gzip.compress(text.encode()))
 
 
 def real(name):
     state = next(row.state for row in datasets.registry() if row.name == name)
     if state not in ("GENCAP_DATA", "cached"):
-        pytest.skip(f"{datasets.SOURCES[name].file} is not here: set GENCAP_DATA to the folder that holds it")
+        pytest.skip(f"{sources.SOURCES[name].file} is not here: set GENCAP_DATA to the folder that holds it")
 
 
 def test_full_yeast_twin(folder):
@@ -378,88 +368,4 @@ def test_files_of_another_form_are_refused(folder):
     for name, load in (("webkb", datasets.load_webkb), ("access_emea", lambda: datasets.load_access_control("emea"))):
         write(folder, name, "a,b\n1,2\n")
         with pytest.raises(ValueError, match="header"):
-            load()
-
-
-# Fetching
-
-
-TABLE = gzip.compress(b"orf,alpha_0\nYA,0.5\n", mtime=0)
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    """/good sends the table, /other another file, /broken closes the connection half-way."""
-
-    def do_GET(self):  # noqa: N802, the name http.server calls
-        self.server.requests.append(self.path)
-        body = TABLE if self.path != "/other" else gzip.compress(b"orf,alpha_0\nYA,0.7\n", mtime=0)
-        self.send_response(404 if self.path == "/gone" else 200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body[:20] if self.path == "/broken" else body)
-
-    def log_message(self, *args):
-        pass
-
-
-@pytest.fixture
-def server():
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        running.requests = []
-        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
-        thread.start()
-        yield running
-        running.shutdown()
-        thread.join()
-
-
-def use_address(monkeypatch, server, page):
-    source = datasets.SOURCES["yeast_all"]
-    url = f"http://127.0.0.1:{server.server_address[1]}{page}"
-    sha256 = hashlib.sha256(TABLE).hexdigest()
-    monkeypatch.setitem(datasets.SOURCES, "yeast_all", datasets.Source(source.file, sha256, url))
-
-
-def state():
-    return next(row.state for row in datasets.registry() if row.name == "yeast_all")
-
-
-def test_fetched_once_then_cached(folder, server, monkeypatch):
-    use_address(monkeypatch, server, "/good")
-    assert state() == "fetchable"
-    for _ in range(2):
-        assert datasets.load_yeast("all").data.tolist() == [[0.5]]
-    assert server.requests == ["/good"] and state() == "cached"
-    assert [f.name for f in datasets.cache_folder().iterdir()] == [datasets.SOURCES["yeast_all"].file]
-
-
-def test_own_folder_comes_first(folder, server, monkeypatch):
-    use_address(monkeypatch, server, "/good")
-    write(folder, "yeast_all", "orf,alpha_0\nYA,9\n")
-    assert state() == "GENCAP_DATA" and datasets.load_yeast("all").data.tolist() == [[9]]
-    assert server.requests == []
-
-
-@pytest.mark.parametrize("page", ["/other", "/broken", "/gone"])
-def test_failed_fetch_leaves_nothing_in_the_cache(folder, server, monkeypatch, page):
-    use_address(monkeypatch, server, page)
-    with pytest.raises(OSError, match="could not be fetched .* GENCAP_DATA"):
-        datasets.load_yeast("all")
-    assert server.requests == [page] and state() == "fetchable"
-    assert not datasets.cache_folder().exists() or not list(datasets.cache_folder().iterdir())
-    use_address(monkeypatch, server, "/good")
-    assert datasets.load_yeast("all").data.tolist() == [[0.5]]
-
-
-def test_damaged_cache_is_fetched_again(folder, server, monkeypatch):
-    use_address(monkeypatch, server, "/good")
-    datasets.cache_folder().mkdir()
-    (datasets.cache_folder() / datasets.SOURCES["yeast_all"].file).write_bytes(TABLE[:20])
-    assert datasets.load_yeast("all").data.tolist() == [[0.5]]
-
-
-def test_without_address_the_error_says_what_to_set(folder):
-    assert state() == "missing"
-    for load in (lambda: datasets.load_yeast("all"), datasets.load_webkb):
-        with pytest.raises(FileNotFoundError, match="GENCAP_DATA to a folder that holds"):
             load()

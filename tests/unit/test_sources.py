@@ -1,0 +1,108 @@
+"""The registry of files, and fetching from a server on the loopback address: success, damage, broken transfer."""
+
+import gzip
+import hashlib
+import http.server
+import threading
+
+import pytest
+
+from gencap import datasets, sources
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A GENCAP_DATA folder and an empty cache."""
+    (tmp_path / "data").mkdir()
+    monkeypatch.setenv("GENCAP_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(sources, "cache_folder", lambda: tmp_path / "cache")
+    return tmp_path / "data"
+
+
+def test_embedded_files_are_those_of_the_registry():
+    for row in sources.registry():
+        source = sources.SOURCES[row.name]
+        if source.embedded:
+            assert row.state == "embedded"
+            assert hashlib.sha256(row.path.read_bytes()).hexdigest() == source.sha256
+
+
+TABLE = gzip.compress(b"orf,alpha_0\nYA,0.5\n", mtime=0)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """/good sends the table, /other another file, /broken closes the connection half-way."""
+
+    def do_GET(self):  # noqa: N802, the name http.server calls
+        self.server.requests.append(self.path)
+        body = TABLE if self.path != "/other" else gzip.compress(b"orf,alpha_0\nYA,0.7\n", mtime=0)
+        self.send_response(404 if self.path == "/gone" else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[:20] if self.path == "/broken" else body)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        running.requests = []
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+def use_address(monkeypatch, server, page):
+    source = sources.SOURCES["yeast_all"]
+    url = f"http://127.0.0.1:{server.server_address[1]}{page}"
+    sha256 = hashlib.sha256(TABLE).hexdigest()
+    monkeypatch.setitem(sources.SOURCES, "yeast_all", sources.Source(source.file, sha256, url))
+
+
+def state():
+    return next(row.state for row in sources.registry() if row.name == "yeast_all")
+
+
+def test_fetched_once_then_cached(folder, server, monkeypatch):
+    use_address(monkeypatch, server, "/good")
+    assert state() == "fetchable"
+    for _ in range(2):
+        assert datasets.load_yeast("all").data.tolist() == [[0.5]]
+    assert server.requests == ["/good"] and state() == "cached"
+    assert [f.name for f in sources.cache_folder().iterdir()] == [sources.SOURCES["yeast_all"].file]
+
+
+def test_own_folder_comes_first(folder, server, monkeypatch):
+    use_address(monkeypatch, server, "/good")
+    (folder / sources.SOURCES["yeast_all"].file).write_bytes(gzip.compress(b"orf,alpha_0\nYA,9\n"))
+    assert state() == "GENCAP_DATA" and datasets.load_yeast("all").data.tolist() == [[9]]
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("page", ["/other", "/broken", "/gone"])
+def test_failed_fetch_leaves_nothing_in_the_cache(folder, server, monkeypatch, page):
+    use_address(monkeypatch, server, page)
+    with pytest.raises(OSError, match="could not be fetched .* GENCAP_DATA"):
+        datasets.load_yeast("all")
+    assert server.requests == [page] and state() == "fetchable"
+    assert not sources.cache_folder().exists() or not list(sources.cache_folder().iterdir())
+    use_address(monkeypatch, server, "/good")
+    assert datasets.load_yeast("all").data.tolist() == [[0.5]]
+
+
+def test_damaged_cache_is_fetched_again(folder, server, monkeypatch):
+    use_address(monkeypatch, server, "/good")
+    sources.cache_folder().mkdir()
+    (sources.cache_folder() / sources.SOURCES["yeast_all"].file).write_bytes(TABLE[:20])
+    assert datasets.load_yeast("all").data.tolist() == [[0.5]]
+
+
+def test_without_address_the_error_says_what_to_set(folder):
+    assert state() == "missing"
+    for load in (lambda: datasets.load_yeast("all"), datasets.load_webkb):
+        with pytest.raises(FileNotFoundError, match="GENCAP_DATA to a folder that holds"):
+            load()
