@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import scipy.cluster.hierarchy
 import sklearn.metrics
-from gencap import measures
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import squareform
+
+from gencap import measures
 
 RNG = np.random.default_rng(11)
 

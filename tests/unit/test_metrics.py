@@ -5,9 +5,10 @@ import itertools
 import numpy as np
 import pytest
 import sklearn.metrics
-from gencap import metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from gencap import metrics
 
 SIZES = st.integers(1, 30)
 
