@@ -5,6 +5,7 @@ reused figure, the quickest way to the browser and one that does not flicker.  S
 keys, the play button lets the first one run by itself.
 """
 
+import base64
 import html
 import io
 import itertools
@@ -36,7 +37,7 @@ class Axis:
     label : str
         Name shown before the slider.
     unit : str
-        Shown after the value, e.g. "bits".
+        Shown after the label, e.g. "bits".
     spec : str
         Format of a number.
     """
@@ -49,8 +50,12 @@ class Axis:
     def text(self, index):
         """The value at position `index` in words."""
         value = self.values[index]
-        text = value if isinstance(value, str) else format(value, self.spec)
-        return f"{text} {self.unit}".strip()
+        return value if isinstance(value, str) else format(value, self.spec)
+
+    @property
+    def title(self):
+        """Label with its unit."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
 class Explorer(ipywidgets.VBox):
@@ -64,7 +69,8 @@ class Explorer(ipywidgets.VBox):
     draw : callable(figure, **indices)
         Draws into an empty matplotlib Figure; gets the position (int) on every axis by the axis' name.
     describe : callable(**indices) -> str, optional
-        Says in words what is seen; the sentence is also the picture's tooltip.
+        Says in words what is seen, for those who do not see the picture.  (The image widget has no alternative text,
+        and in ipywidgets 8.1 a tooltip on it stops its view.)
     start : dict of str -> int, optional
         Positions at the beginning, 0 where none is given.
     size : (float, float)
@@ -120,10 +126,10 @@ class Explorer(ipywidgets.VBox):
     def _slider(self, name, axis):
         slider = ipywidgets.SelectionSlider(
             options=[(axis.text(index), index) for index in range(len(axis.values))],
-            description=axis.label,
+            description=axis.title,
             continuous_update=True,
             style={"description_width": "initial"},
-            layout={"width": "30em", "max_width": "100%"},
+            layout={"width": "34em", "max_width": "100%"},
         )
         slider.add_class("gencap-" + name.removeprefix("n_").replace("_", "-"))
         return slider
@@ -133,7 +139,7 @@ class Explorer(ipywidgets.VBox):
         rows, self.play = [], None
         for name, axis in self.axes.items():
             if len(axis.values) == 1:  # the browser's slider refuses a range without extent
-                rows.append(ipywidgets.Label(f"{axis.label}: {axis.text(0)}"))
+                rows.append(ipywidgets.Label(f"{axis.title}: {axis.text(0)}"))
             elif self.play is None:
                 last = len(axis.values) - 1
                 self.play = ipywidgets.Play(min=0, max=last, value=self.sliders[name].index, interval=250)
@@ -182,7 +188,6 @@ class Explorer(ipywidgets.VBox):
             self.text.value = f"<b>Not drawn: {html.escape(str(error))}</b>"
             raise
         self.picture.value = buffer.getvalue()
-        self.picture.tooltip = words
         self.text.value = f'<div role="status" aria-live="polite">{html.escape(words)}</div>'
 
     def _arrange(self):
@@ -201,7 +206,7 @@ class Explorer(ipywidgets.VBox):
     def _repr_mimebundle_(self, **kwargs):
         """The live view; where there is none (a page that shows saved notebooks), the first picture."""
         bundle = super()._repr_mimebundle_(**kwargs)
-        bundle["image/png"] = self.picture.value
+        bundle["image/png"] = base64.b64encode(self.picture.value).decode("ascii")
         return bundle
 
 
@@ -251,7 +256,7 @@ class TemperatureExplorer(Explorer):
             )
         capacities = [capacity for _, capacity in self._results.values() if capacity is not None]
         self._top = max([0.1, *(1.25 * float(np.max(capacity.curve)) for capacity in capacities)])
-        temperature = Axis(trajectories[0].betas / trajectories[0].unit, "inverse temperature", "× first split")
+        temperature = Axis(trajectories[0].betas / trajectories[0].unit, "inverse temperature", "first split = 1")
         first = next(iter(self._results.values()))[1]
         start = {"temperature": trajectories[0].n_steps - 1 if first is None else int(np.argmax(first.curve))}
         super().__init__({"temperature": temperature, **parameters}, self._picture, self._sentence, start)
