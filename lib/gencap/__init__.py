@@ -46,6 +46,7 @@ _ROOMS = {
     "runner": (),
     "selection": ("Selection", "select_n_clusters", "bic", "aic"),
     "similarity": ("SimilarityClustering",),
+    "sources": (),
     "transfer": ("transfer_costs",),
     "widgets": (),
 }

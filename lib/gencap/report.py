@@ -11,6 +11,11 @@ from datetime import UTC, datetime
 from gencap import claims, runner
 from gencap.resources import project_folder, replacing
 
+SOURCES = (
+    "Sources: 000 thesis on generalization capacity; 001 thesis on non-redundant clustering; 002 minimum transfer "
+    "cost; 003 approximation set coding; 004 lecture notes on statistical learning theory. Claims that no notebook "
+    "checked come last."
+)
 VERDICTS = ("reproduced", "in part", "refuted", "needs full profile", "needs data", "not checked")
 
 _STYLE = """
@@ -60,7 +65,8 @@ def write(records, found):
         *(["<h2>Failures</h2>", *map(_failure, failures)] if failures else []),
         "<h2>Notebooks</h2><div class=cards>",
         *map(_card, records),
-        "</div><h2>Claims</h2><div class=wide><table><thead><tr><th>id<th>source<th>statement<th>published<th>accepted"
+        f"</div><h2>Claims</h2><p class=sub>{SOURCES}</p>",
+        "<div class=wide><table><thead><tr><th>id<th>source<th>statement<th>published<th>accepted"
         "<th>obtained<th>verdict<th>notebook</tr></thead><tbody>",
         *_claim_rows(records, found),
         "</tbody></table></div><h2>Runs</h2><div class=wide><table><thead><tr><th>notebook<th>status<th>profile<th>seed"
@@ -112,7 +118,7 @@ def _claim_rows(records, found):
     by_id = {}
     for claim in found:
         by_id.setdefault(claim["id"], []).append(claim)
-    for row in claims.published().values():
+    for row in sorted(claims.published().values(), key=lambda row: row["id"] not in by_id):
         blank = {"obtained": None, "verdict": "not checked", "reason": "", "notebook": ""}
         for claim in by_id.get(row["id"], [blank]):
             run = runs.get(claim["notebook"])

@@ -1,7 +1,7 @@
 """Where the project's own files are, and how files are written without ever being half there."""
 
 import os
-import tempfile
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,11 +35,11 @@ def replacing(path, mode="wb"):
     """Open a temporary file beside `path`; it takes the name `path` only when the block ends without an error."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
     try:
-        with os.fdopen(handle, mode, encoding=None if "b" in mode else "utf-8") as stream:
+        with temporary.open(mode, encoding=None if "b" in mode else "utf-8") as stream:
             yield stream
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise

@@ -1,0 +1,146 @@
+"""run.py: what it says when it cannot start, and when it installs; no real environment is made here."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """run.py as a module that works in a copy of the project's two files."""
+    spec = importlib.util.spec_from_file_location("run", ROOT / "run.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name in ("pyproject.toml", "constraints.txt"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    monkeypatch.setattr(module, "ROOT", str(tmp_path))
+    monkeypatch.setattr(module, "VENV", str(tmp_path / ".venv"))
+    monkeypatch.setattr(module, "STAMP", str(tmp_path / ".venv" / "gencap-installed"))
+    monkeypatch.delenv("CONDA_PREFIX", raising=False)
+    return module
+
+
+@pytest.fixture
+def calls(run, monkeypatch):
+    """The commands that set_up gives, carried out only as far as the files they leave."""
+    given = []
+
+    def check_call(command, **_):
+        given.append(command)
+        if "venv" in command:
+            python = Path(run.venv_python())
+            python.parent.mkdir(parents=True)
+            python.touch()
+
+    monkeypatch.setattr(run.subprocess, "check_call", check_call)
+    return given
+
+
+@pytest.mark.parametrize("version", [(2, 7, 18), (3, 10, 14)])
+def test_a_python_that_is_too_old_gets_one_line(run, version):
+    message = run.problem(version)
+    assert "\n" not in message and "3.11" in message and "{}.{}".format(*version) in message
+    assert run.problem((3, 11, 0, "final", 0)) is None and run.problem((4, 0)) is None
+
+
+@pytest.mark.parametrize("missing", ["venv", "ensurepip"])
+def test_a_missing_module_gets_one_line(run, missing, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert run.main([]) == 1
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1 and missing in message and "python3-venv" in message
+
+
+def test_run_py_needs_nothing_but_the_standard_library():
+    code = "import sys; sys.path[:] = [p for p in sys.path if 'site-packages' not in p]; import run"
+    subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, check=True)
+
+
+def test_it_installs_once_and_again_when_an_input_changed(run, calls):
+    python = run.set_up(["test"])
+    assert python == run.venv_python() and [("venv" in c, "pip" in c) for c in calls] == [(True, False), (False, True)]
+    install = calls[1]
+    assert install[0] == python and ".[test]" in install and install[-2:] == ["--constraint", "constraints.txt"]
+    run.set_up(["test"])
+    assert len(calls) == 2
+    for name in ("pyproject.toml", "constraints.txt"):
+        with open(Path(run.ROOT) / name, "a") as stream:
+            stream.write("# changed\n")
+        before = len(calls)
+        run.set_up(["test"])
+        assert [("pip" in c) for c in calls[before:]] == [True]  # into the .venv that is there
+
+
+def test_more_extras_stay_installed(run, calls):
+    run.set_up(["test"])
+    run.set_up(["test", "bench"])
+    assert ".[bench,test]" in calls[-1]
+    before = len(calls)
+    run.set_up(["test"])
+    assert len(calls) == before
+
+
+def test_an_installation_that_failed_is_done_again(run, calls, monkeypatch, capsys):
+    works = run.subprocess.check_call
+
+    def fails(command, **_):
+        works(command)
+        if "pip" in command:
+            raise subprocess.CalledProcessError(1, command)
+
+    monkeypatch.setattr(run.subprocess, "check_call", fails)
+    assert run.main([]) == 1
+    assert "setting up failed" in capsys.readouterr().err
+    monkeypatch.setattr(run.subprocess, "check_call", works)
+    before = len(calls)
+    run.set_up(["test"])
+    assert [("pip" in c) for c in calls[before:]] == [True]
+
+
+def test_in_a_conda_environment_nothing_is_made(run, calls, monkeypatch):
+    monkeypatch.setenv("CONDA_PREFIX", sys.prefix)
+    assert run.set_up(["test"]) == sys.executable and calls == []
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], ["-m", "gencap", "all"]),
+        (["run", "a.ipynb", "-p", "seed", "3"], ["-m", "gencap", "run", "a.ipynb", "-p", "seed", "3"]),
+        (["bench"], ["-m", "pytest", "tests/benchmarks", "-s"]),
+        (["lab"], ["-m", "jupyterlab", str(Path("notebooks", "00_start_here.ipynb"))]),
+    ],
+)
+def test_words_are_handed_over(run, monkeypatch, words, expected):
+    monkeypatch.setattr(run, "set_up", lambda extras: "python of " + ",".join(extras))
+    monkeypatch.setattr(run, "hand_over", lambda command: command)
+    python, *rest = run.main(words)
+    assert rest == expected and python == "python of test" + (",bench" if words == ["bench"] else "")
+
+
+def test_the_summary_counts_and_returns_the_worst_status(run, monkeypatch, capsys):
+    (Path(run.ROOT) / "notebooks").mkdir()
+    (Path(run.ROOT) / "notebooks" / "00_a.ipynb").touch()
+    environments = []
+
+    def call(command, env, **_):
+        environments.append(env)
+        file = Path(command[command.index("--junitxml") + 1])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.stem == "notebooks":
+            return 2  # it ended without a report
+        numbers = 'tests="7" failures="1" errors="1" skipped="2" time="1.5"'
+        file.write_text(f"<testsuites><testsuite {numbers}/></testsuites>")
+        return 1
+
+    monkeypatch.setenv("GENCAP_DATA", "somewhere")
+    monkeypatch.setattr(run.subprocess, "call", call)
+    assert run.test("python") == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "6 passed, 4 failed, 4 skipped" and "pytest ended with 2" in lines[-3]
+    assert ["GENCAP_DATA" in e for e in environments] == [True, False, True]

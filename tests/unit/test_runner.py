@@ -1,0 +1,334 @@
+"""The runner on tiny notebooks: what it refuses, what it leaves behind, what it does not do twice."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from gencap import __main__, claims, datasets, report, runner
+
+PARAMETERS = """\
+profile: str = "quick"  # one of: quick, full
+n_objects: int = 0  # objects, 0 = the profile's size, 100..1000000
+seed: int = 7  # random seed, 0..1000
+noise: float = 0.5  # share of replaced edges, 0..1
+shifts: list[float] = [0.5, 1.0]  # shifts to try, -5..5
+paired: bool = False  # start from the first data set
+note = "free"
+"""
+
+
+def notebook(path, *cells, parameters=PARAMETERS):
+    """Write a notebook of a title, a parameters cell and code cells."""
+    v4 = nbformat.v4
+    tagged = [v4.new_code_cell(parameters, metadata={"tags": ["parameters"]})] if parameters else []
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    written = v4.new_notebook(
+        cells=[v4.new_markdown_cell(f"# About {path.stem}"), *tagged, *map(v4.new_code_cell, cells)],
+        metadata={"kernelspec": kernel},
+    )
+    path.parent.mkdir(exist_ok=True)
+    nbformat.write(written, path)
+    return path
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """An empty project as the current folder."""
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GENCAP_DATA", raising=False)
+    return tmp_path
+
+
+# Parameters ---------------------------------------------------------------------------------------------------------
+
+
+def test_entries_of_the_parameters_cell_are_read(tmp_path):
+    found = runner.parameters(notebook(tmp_path / "a.ipynb"))
+    assert {n: (p.type, p.default) for n, p in found.items()} == {
+        "profile": ("str", "quick"),
+        "n_objects": ("int", 0),
+        "seed": ("int", 7),
+        "noise": ("float", 0.5),
+        "shifts": ("list[float]", [0.5, 1.0]),
+        "paired": ("bool", False),
+        "note": ("str", "free"),
+    }
+    assert found["profile"].options == ["quick", "full"] and found["profile"].range is None
+    assert found["n_objects"].range == (100, 1000000) and found["noise"].range == (0, 1)
+    assert found["shifts"].range == (-5, 5) and found["paired"].range is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("profile", "full", "full"),
+        ("n_objects", "100", 100),
+        ("n_objects", "0", 0),
+        ("noise", "1e-3", 0.001),
+        ("noise", "1", 1.0),
+        ("shifts", "[-5, 2.5]", [-5.0, 2.5]),
+        ("shifts", "2", [2.0]),
+        ("paired", "True", True),
+        ("note", "1..2", "1..2"),
+    ],
+)
+def test_accepted_values(tmp_path, name, text, value):
+    values = runner.read_values(notebook(tmp_path / "a.ipynb"), [(name, text)])
+    assert values[name] == value and type(values[name]) is type(value)
+    assert values["seed"] == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("n_object", "5", "unknown parameter 'n_object' (did you mean n_objects?); accepted are profile (str, "),
+        ("zzz", "5", "100..1000000"),
+        ("seed", "abc", "'abc' is not of type int; accepted is seed (int, default 7; random seed, 0..1000)"),
+        ("seed", "3.0", "not of type int"),
+        ("seed", "1001", "1001 is not accepted"),
+        ("seed", "-1", "0..1000"),
+        ("n_objects", "99", "99 is not accepted"),
+        ("noise", "nan", "not of type float"),
+        ("noise", "inf", "not accepted"),
+        ("shifts", "1,9", "9.0 is not accepted"),
+        ("shifts", "[1,]x", "not of type list[float]"),
+        ("paired", "2", "not of type bool"),
+        ("profile", "slow", "one of: quick, full"),
+    ],
+)
+def test_the_command_refuses_and_names_what_is_accepted(project, capsys, name, text, message):
+    path = notebook(project / "notebooks" / "00_a.ipynb", "1")
+    assert __main__.main(["run", str(path), "-p", name, text]) == 2
+    output = capsys.readouterr().err
+    assert message in output and output.count("\n") == 1
+    assert not (project / "build").exists()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"cells": 3'])
+def test_a_file_that_is_no_notebook_is_refused(project, capsys, text):
+    (project / "a.ipynb").write_text(text, encoding="utf-8")
+    assert __main__.main(["run", "a.ipynb"]) == 2
+    assert __main__.main(["run", "missing.ipynb"]) == 2
+    assert capsys.readouterr().err.count("cannot be read as a notebook") == 2
+
+
+def test_help_lists_the_parameters(tmp_path, capsys):
+    assert __main__.main(["run", str(notebook(tmp_path / "a.ipynb")), "--help-notebook"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 7 and lines[0] == "profile (str, default 'quick'; one of: quick, full)"
+
+
+# One run ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_leaves_notebook_page_and_record(project):
+    path = notebook(
+        project / "notebooks" / "00_a.ipynb",
+        "import os, sys, gencap as gc\ngc.claims.check('cc-075', 5)\ngc.claims.check('cc-085', 4)",
+        "print(seed * 2, os.environ['OMP_NUM_THREADS'], sys.executable, os.getcwd())",
+    )
+    values, seen = runner.read_values(path, [("seed", "21")]), []
+    record = runner.run(path, values, lambda *progress: seen.append(progress))
+    folder = runner.run_folder(path, values)
+    assert sorted(f.name for f in folder.iterdir()) == ["00_a.html", "00_a.ipynb", "run.json"]
+    assert record == json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert (record["seed"], record["profile"], record["status"], record["changed"]) == (21, "quick", "done", ["seed"])
+    assert record["parameters"] == values and record["seconds"] > 0 and "numpy" in record["versions"]
+    assert {c["id"]: (c["verdict"], c["reason"]) for c in record["claims"]} == {
+        "cc-075": ("reproduced", ""),
+        "cc-085": ("refuted", "with other parameters: seed=21"),
+    }
+    outputs = nbformat.read(folder / "00_a.ipynb", 4).cells[-1].outputs
+    assert outputs[0].text == f"42 1 {sys.executable} {path.parent}\n"
+    assert seen == [(done, 5) for done in range(1, 6)]  # title, parameters, injected parameters, two cells
+
+
+def test_a_cell_that_raises_is_named_and_kept(project, capsys):
+    path = notebook(project / "notebooks" / "00_a.ipynb", "if seed == 8: 1 / 0")
+    assert __main__.main(["run", str(path), "-p", "seed", "8"]) == 1
+    assert "00_a.ipynb: cell 3 raised ZeroDivisionError: division by zero" in capsys.readouterr().err
+    folder = runner.run_folder(path, runner.read_values(path, [("seed", "8")]))
+    assert sorted(f.name for f in folder.iterdir()) == ["failed-00_a.html", "failed-00_a.ipynb", "run.json"]
+    assert runner.read_record(folder / "run.json")["status"] == "failed"
+    assert runner.finished(path, runner.read_values(path, [("seed", "8")])) is None
+
+
+def test_a_failure_takes_the_place_of_an_older_success_and_the_other_way_round(project):
+    path = notebook(project / "notebooks" / "00_a.ipynb", "1", parameters="")
+    folder = runner.run_folder(path, {})
+    runner.run(path, {})
+    assert runner.finished(path, {})
+    notebook(path, "1 / 0", parameters="")
+    with pytest.raises(runner.NotebookFailed):
+        runner.run(path, {})
+    assert sorted(f.name for f in folder.iterdir()) == ["failed-00_a.html", "failed-00_a.ipynb", "run.json"]
+    notebook(path, "2", parameters="")
+    runner.run(path, {})
+    assert sorted(f.name for f in folder.iterdir()) == ["00_a.html", "00_a.ipynb", "run.json"]
+
+
+def test_every_input_counts(project, monkeypatch):
+    path = notebook(project / "notebooks" / "00_a.ipynb", "1")
+    values = runner.read_values(path, [])
+    before = runner.inputs(path, values)
+    assert runner.inputs(path, values) == before
+
+    def changed(values=values):
+        return {k for k, v in runner.inputs(path, values).items() if v != before[k]}
+
+    assert changed(values | {"seed": 8}) == {"parameters"}
+    (project / "constraints.txt").write_text("numpy==2.0\n", encoding="utf-8")
+    assert changed() == {"constraints"}
+    (project / "constraints.txt").unlink()
+    extra = project / "extra"
+    extra.mkdir()
+    (extra / "mussel.csv").write_text("1", encoding="utf-8")
+    monkeypatch.setenv("GENCAP_DATA", str(extra))
+    assert changed() == {"data"}
+    monkeypatch.delenv("GENCAP_DATA")
+    saved = nbformat.read(path, 4)
+    saved.cells[-1].outputs = [nbformat.v4.new_output("stream", text="other outputs are no other source")]
+    nbformat.write(saved, path)
+    assert changed() == set()
+    notebook(path, "2")
+    assert changed() == {"notebook"}
+
+
+# Interruption -------------------------------------------------------------------------------------------------------
+
+
+def start(*words):
+    """Start the command line in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "gencap", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for(condition, seconds=40):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.05)
+
+
+def alive(pid):
+    """Whether a process runs (a zombie does not)."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGINT from outside exists on POSIX only")
+def test_an_interrupted_run_leaves_nothing_half_written_and_no_process(project):
+    slow = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)"
+    path = notebook(project / "notebooks" / "00_a.ipynb", slow, parameters="")
+    child, pid = start("run", path), project / "notebooks" / "pid"
+    wait_for(lambda: pid.exists() and pid.read_text())
+    child.send_signal(signal.SIGINT)
+    assert child.wait(20) == 130
+    assert "interrupted" in child.stderr.read()
+    assert list(runner.run_folder(path, {}).iterdir()) == []
+    wait_for(lambda: not alive(int(pid.read_text())), 10)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGINT from outside exists on POSIX only")
+def test_after_an_interruption_only_the_unfinished_notebooks_run_again(project):
+    quick = "import pathlib\nwith pathlib.Path('runs').open('a') as f: f.write('quick ')"
+    slow = "import pathlib, time\npathlib.Path('started').touch()\nif not pathlib.Path('go').exists(): time.sleep(60)"
+    folder = project / "notebooks"
+    first = notebook(folder / "00_quick.ipynb", quick, parameters="")
+    notebook(folder / "01_slow.ipynb", slow, parameters="")
+    child = start("all")
+    wait_for(lambda: runner.finished(first, {}) and (folder / "started").exists())
+    child.send_signal(signal.SIGINT)
+    assert child.wait(20) == 130
+    assert runner.read_record(runner.run_folder(folder / "01_slow.ipynb", {}) / "run.json") is None
+    (folder / "go").touch()
+    child = start("all")
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode == 0
+    assert "00_quick.ipynb: unchanged" in errors and "01_slow.ipynb: unchanged" not in errors
+    assert (folder / "runs").read_text() == "quick "
+
+
+# All of them, and the report ----------------------------------------------------------------------------------------
+
+
+def test_a_failing_notebook_is_in_report_and_exit_status_and_the_others_run(project, capsys):
+    folder = project / "notebooks"
+    notebook(
+        folder / "00_good.ipynb",
+        "import gencap as gc\ngc.claims.check('cc-075', 4, reason='noise <b> & more')",
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2]);",
+    )
+    notebook(folder / "01_bad.ipynb", "int('x')")
+    notebook(folder / "scratch.ipynb", "1")  # not one of the numbered ones
+    assert __main__.main(["all", "--jobs", "2"]) == 1
+    said = capsys.readouterr()
+    assert "2 notebooks, 1 failed; 1 refuted" in said.out
+    assert "01_bad.ipynb: cell 2 raised ValueError: invalid literal" in said.err
+    page = (project / "build" / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in page and "src='http" not in page and "href='http" not in page
+    assert "invalid literal for int()" in page and "noise &lt;b&gt; &amp; more" in page
+    assert "data:image/jpeg;base64," in page and ">refuted</span>" in page
+    assert all(f"<td class=id>{id}<" in page for id in claims.published())
+    links = {part.split("'")[0] for part in page.split("href='")[1:]}
+    assert len(links) == 2 and all((project / "build" / link).is_file() for link in links)
+    kept = json.loads((project / "build" / "claims.json").read_text(encoding="utf-8"))
+    assert [set(c) for c in kept] == [{"id", "published", "obtained", "verdict", "reason", "notebook", "profile"}]
+    assert (kept[0]["notebook"], kept[0]["profile"], kept[0]["obtained"]) == ("00_good.ipynb", "quick", 4)
+    (project / "build" / "report.html").unlink()
+    assert __main__.main(["report"]) == 0
+    assert "invalid literal" in (project / "build" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_child_that_dies_is_a_failure(project, monkeypatch):
+    path = notebook(project / "notebooks" / "00_a.ipynb", "1", parameters="")
+    monkeypatch.setattr(sys, "executable", "false" if os.name == "posix" else "where")
+    (record,) = runner.run_all([path], jobs=1)
+    assert record["status"] == "failed" and record["error"]["message"] == 1
+    assert "exit status" in report.write([record], []).read_text(encoding="utf-8")
+
+
+def fake_run(path, values, profile, verdict, changed=("profile",)):
+    """A finished run's record without running it."""
+    record = {
+        "notebook": path.name,
+        "parameters": values,
+        "changed": list(changed),
+        "profile": profile,
+        "status": "done",
+        "started": "2026-01-01T00:00:00+00:00",
+        "inputs": runner.inputs(path, values),
+        "claims": [{"id": "cc-075", "published": "5", "obtained": None, "verdict": verdict, "reason": ""}],
+    }
+    runner.write_json(runner.run_folder(path, values) / "run.json", record)
+    return record
+
+
+def test_full_profile_records_are_merged_while_their_inputs_are_unchanged(project):
+    path = notebook(project / "notebooks" / "00_a.ipynb", "1")
+    quick, full = (runner.read_values(path, [("profile", p)]) for p in ("quick", "full"))
+    record = fake_run(path, quick, "quick", "needs full profile", changed=())
+    fake_run(path, full | {"seed": 8}, "full", "refuted", changed=("profile", "seed"))  # other parameters: no
+    assert [(c["verdict"], c["profile"]) for c in runner.gather_claims([record])] == [("needs full profile", "quick")]
+    fake_run(path, full, "full", "reproduced")
+    assert [(c["verdict"], c["profile"]) for c in runner.gather_claims([record])] == [("reproduced", "full")]
+    notebook(path, "2")
+    assert [c["verdict"] for c in runner.gather_claims([record])] == ["needs full profile"]
+
+
+def test_data_lists_every_known_file(capsys):
+    assert __main__.main(["data"]) == 0
+    output = capsys.readouterr().out
+    assert all(row.name in output for row in datasets.registry()) and "embedded" in output
