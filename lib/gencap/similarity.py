@@ -89,13 +89,13 @@ class State:
         if self.sparse:
             X = self.X
             return kernels.sparse_sweep(X.indptr, X.indices, X.data, self.Q, *rest)
-        return kernels.incremental_sweep(self.X, self.Q, self.F, *rest)
+        return kernels.incremental_sweep(self.X, self.diagonal, self.Q, self.F, *rest)
 
     def fresh_sweep(self, beta):
         rule = self.rule
         order = self.rng.permutation(self.n_objects)
         return kernels.fresh_sweep(
-            self.X, self.padded, order, beta, rule.shift, rule.scale, rule.floor, self.size, self.rng
+            self.X, self.diagonal, self.padded, order, beta, rule.shift, rule.scale, rule.floor, self.size, self.rng
         )
 
     def relax(self, beta, max_sweeps=HEATING_SWEEPS):

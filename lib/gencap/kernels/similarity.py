@@ -35,7 +35,13 @@ def ratio_factor(a, b, p):
     return np.exp((p - 1.0) * np.log1p(np.exp(-ratio))) / small
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(inline="always")
+def _rows(n_clusters):
+    """Work rows: field, old and new probabilities, potentials."""
+    return np.empty(n_clusters), np.empty(n_clusters), np.empty(n_clusters), np.empty(n_clusters)
+
+
+@njit(inline="always")
 def _potentials(kind, field, old, weight, diagonal, size, links, shift, p, scale, h):
     n_clusters = size.shape[0]
     if kind == QUADRATIC:
@@ -64,7 +70,7 @@ def _potentials(kind, field, old, weight, diagonal, size, links, shift, p, scale
                     h[v] += (cut + field[k]) * ratio_factor(size_k, size_v + 1.0, p) - before
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(inline="always")
 def _decide(mode, beta, h, old, floor, rng, new):
     """Fill `new` with the row's next assignment probabilities (a one-hot row for the samplers)."""
     n_clusters = h.shape[0]
@@ -84,7 +90,8 @@ def _decide(mode, beta, h, old, floor, rng, new):
         lowest = min(lowest, h[k])
     total = 0.0
     for k in range(n_clusters):
-        new[k] = np.exp(-beta * (h[k] - lowest))
+        rise = beta * (h[k] - lowest)
+        new[k] = np.exp(-rise) if rise < 87.0 else 0.0  # beyond, float32 holds a zero
         total += new[k]
     if mode == GIBBS:
         level = rng.random() * total
@@ -98,15 +105,19 @@ def _decide(mode, beta, h, old, floor, rng, new):
         for k in range(n_clusters):
             new[k] = 1.0 if k == chosen else 0.0
     else:
-        clipped = 0.0
+        inverse = 1.0 / total
         for k in range(n_clusters):
-            new[k] = max(new[k] / total, floor)
-            clipped += new[k]
-        for k in range(n_clusters):
-            new[k] /= clipped
+            new[k] *= inverse
+        if floor > 0.0:
+            total = 0.0
+            for k in range(n_clusters):
+                new[k] = max(new[k], floor)
+                total += new[k]
+            for k in range(n_clusters):
+                new[k] /= total
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(inline="always")
 def _book(kind, field, old, new, weight, diagonal, size, links):
     """Bring the sizes and links of the clusters up to date with the change of one row."""
     n_clusters = size.shape[0]
@@ -122,14 +133,22 @@ def _book(kind, field, old, new, weight, diagonal, size, links):
 
 
 @njit(cache=True, fastmath=FAST)
+def _add_row(F, k, X, i, step):
+    for j in range(X.shape[0]):
+        F[k, j] += step * X[i, j]
+
+
+@njit(cache=True, fastmath=FAST)
 def incremental_sweep(
-    X, Q, F, order, kind, mode, beta, shift, p, scale, floor, skip, weights, use_diagonal, size, links, total, rng
-):
+    X, self_similarity, Q, F, order, kind, mode, beta, shift, p, scale, floor, skip, weights, use_diagonal,
+    size, links, total, rng,
+):  # fmt: skip
     """One sweep with stored fields: a row costs O(K) when it does not move, O(N) per cluster when it does.
 
     Parameters
     ----------
-    X : (N, N) symmetric; Q : (K, N) assignment probabilities; F : (K, N) = Q X, all kept up to date.
+    X : (N, N) symmetric; self_similarity : (N,), its diagonal, close together where X[i, i] would miss the cache.
+    Q : (K, N) assignment probabilities; F : (K, N) = Q X; both are kept up to date.
     order : (M,) int, the rows to visit.
     floor : float, smallest assignment probability in mean field.
     skip : float, a row whose probabilities change by at most this is left as it is.
@@ -141,14 +160,14 @@ def incremental_sweep(
     -------
     moved : float, mean over the visited rows of the largest change of a probability.
     """
-    n_clusters, n_objects = size.shape[0], X.shape[0]
-    field, old, new, h = np.empty(n_clusters), np.empty(n_clusters), np.empty(n_clusters), np.empty(n_clusters)
+    n_clusters = size.shape[0]
+    field, old, new, h = _rows(n_clusters)
     moved = 0.0
     for i in order:
         for k in range(n_clusters):
             old[k] = Q[k, i]
-            field[k] = F[k, i] - X[i, i] * Q[k, i]
-        diagonal = X[i, i] if use_diagonal else 0.0
+            field[k] = F[k, i] - self_similarity[i] * old[k]
+        diagonal = self_similarity[i] if use_diagonal else 0.0
         _potentials(kind, field, old, weights[i], diagonal, size, links, shift, p, scale, h)
         if total.shape[0] > 0:
             for k in range(n_clusters):
@@ -161,12 +180,12 @@ def incremental_sweep(
         if change <= skip:
             continue
         for k in range(n_clusters):
+            before = Q[k, i]
             Q[k, i] = new[k]
+            step = Q[k, i] - before
             new[k] = Q[k, i]  # as stored, so that fields and books follow the same number
-            step = Q[k, i] - F.dtype.type(old[k])
-            if step != 0.0:
-                for j in range(n_objects):
-                    F[k, j] += step * X[i, j]
+            if step != 0:
+                _add_row(F, k, X, i, step)
         _book(kind, field, old, new, weights[i], diagonal, size, links)
     return moved / max(order.shape[0], 1)
 
@@ -182,7 +201,7 @@ def sparse_sweep(
     proportional to its number of neighbours.
     """
     n_clusters = size.shape[0]
-    field, old, new, h = np.empty(n_clusters), np.empty(n_clusters), np.empty(n_clusters), np.empty(n_clusters)
+    field, old, new, h = _rows(n_clusters)
     moved = 0.0
     for i in order:
         diagonal = 0.0
@@ -254,7 +273,7 @@ def _four_rows_five_clusters(x0, x1, x2, x3, q0, q1, q2, q3, q4, fields, k):
 
 
 @njit(cache=True, fastmath=FAST)
-def fresh_sweep(X, Q, order, beta, shift, scale, floor, size, rng):
+def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, floor, size, rng):
     """One mean-field sweep of a quadratic model with fields computed on the way; about two passes over X at K=10.
 
     Four rows share each reading of Q; inside a group of four, later rows are corrected by X_ab dq_a, so the result
@@ -288,17 +307,20 @@ def fresh_sweep(X, Q, order, beta, shift, scale, floor, size, rng):
             i = rows[r]
             for k in range(n_clusters):
                 old[k] = Q[k, i]
-                field[k] = fields[r, k] - X[i, i] * Q[k, i]
+                field[k] = fields[r, k] - self_similarity[i] * old[k]
             _potentials(QUADRATIC, field, old, 1.0, 0.0, size, links, shift, 0.0, scale, h)
             _decide(MEANFIELD, beta, h, old, floor, rng, new)
             change = 0.0
             for k in range(n_clusters):
-                change = max(change, abs(new[k] - old[k]))
                 Q[k, i] = new[k]
-                step = Q[k, i] - old[k]
+                step = new[k] - old[k]
+                change = max(change, abs(step))
                 size[k] += step
-                for later in range(r + 1, count):
-                    fields[later, k] += X[rows[later], i] * step
+                h[k] = step
+            for later in range(r + 1, count):
+                similarity = np.float64(X[rows[later], i])
+                for k in range(n_clusters):
+                    fields[later, k] += similarity * h[k]
             moved += change
     return moved / n_objects
 

@@ -1,0 +1,233 @@
+"""Models that represent a cluster by its centroid: k-means under annealing (000 chapters 5.2.1 and 5.4).
+
+The potential of object i in cluster k is h_ik = ||x_i - mu_k||^2, without a factor 1/2, so beta = 1/(2 sigma^2) is the
+temperature at which the assignment probabilities are those of a Gaussian mixture of variance sigma^2, and the first
+split comes at beta = 1 / (2 lambda_max), lambda_max the largest eigenvalue of the data's covariance.
+"""
+
+import numpy as np
+from scipy.linalg import eigvalsh
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .annealing import Trajectory, beta_grid, check_betas, check_start
+from .checks import check_integer, check_labels, check_n_clusters, check_option, check_vectors
+from .kernels import kmeans as kernels
+from .similarity import softmax
+
+__all__ = ["AnnealedKMeans"]
+
+PERTURBATION = 1e-3  # of the data's spread; coincident centroids could never part without it
+TOLERANCE = 1e-5  # of the data's spread, largest step of a centroid at which a temperature counts as done
+MAX_ITERATIONS = 400  # close to a split, convergence is slow without end
+
+
+class AnnealedKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
+    """k-means by annealing: a few centroids when hot, more as the temperature falls.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of centroids K offered; how many of them differ depends on the temperature.
+    inference : {"meanfield", "gibbs"}
+        "meanfield" is expectation-maximisation with the centroids as the only parameters; "gibbs" samples.
+    sampler : {"block", "sequential"}
+        For "gibbs": all labels given the centroids, or one by one on the exact cost, n/(n+1) factor included.
+    n_init : int
+        Annealing runs; the one of lowest cost at the cold end is kept.
+    n_sweeps : int
+        Sweeps that "gibbs" averages over at every temperature, after as many to settle.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray, shape (K, D)
+        Centroids at the coldest step.
+    labels_ : ndarray of int, shape (N,)
+        Hard labels at the coldest step.
+    inertia_ : float
+        Sum of squared distances of the objects to their centroid.
+    n_iter_ : int
+        Sweeps over the data in the kept run.
+    trajectory_ : Trajectory
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X, _, labels = gc.datasets.five_gaussians(500, random_state=0)
+    >>> gc.AnnealedKMeans(n_clusters=5, random_state=0).fit(X).cluster_centers_.shape
+    (5, 2)
+    """
+
+    def __init__(self, n_clusters=8, inference="meanfield", sampler="block", n_init=1, n_sweeps=30, random_state=None):
+        self.n_clusters = n_clusters
+        self.inference = inference
+        self.sampler = sampler
+        self.n_init = n_init
+        self.n_sweeps = n_sweeps
+        self.random_state = random_state
+
+    def cost(self, labels, X):
+        """Sum of squared distances of the objects to the mean of their cluster, for any hard labelling.
+
+        Parameters
+        ----------
+        labels : array_like of int, shape (N,)
+        X : array_like, shape (N, D)
+
+        Returns
+        -------
+        float
+        """
+        X = check_vectors("X", X)
+        check_n_clusters(self.n_clusters, len(X))
+        return self._labels_cost(check_labels("labels", labels, len(X), self.n_clusters), X)
+
+    def _labels_cost(self, labels, X):
+        mass = np.bincount(labels, minlength=self.n_clusters)
+        sums = np.array([np.bincount(labels, column, self.n_clusters) for column in X.T]).T
+        means = sums / np.maximum(mass, 1)[:, None]
+        return float(((X - means[labels]) ** 2).sum())
+
+    def anneal(self, X, betas=None, init=None):
+        """Anneal on X from hot to cold and return the run.
+
+        Parameters
+        ----------
+        X : array_like, shape (N, D)
+        betas : array_like, shape (T,), or None
+            Ascending inverse temperatures; None takes .9 to 120 units in 40 steps, the unit being the first split
+            1 / (2 lambda_max).
+        init : Trajectory or None
+            At every beta start from its centroids instead of those of the step before (paired starts).
+
+        Returns
+        -------
+        Trajectory
+            Potentials are squared distances (averaged over the sweeps for "gibbs"), float64.
+
+        Raises
+        ------
+        ValueError
+            X not 2-D, empty, or not finite; n_clusters not in 1..N; unknown inference or sampler; betas not
+            ascending and positive; init of another shape or without centroids.
+        """
+        return self._anneal(check_vectors("X", X), betas, init)
+
+    def _anneal(self, X, betas=None, init=None):
+        n_objects, n_features = X.shape
+        n_clusters = check_n_clusters(self.n_clusters, n_objects)
+        check_option("inference", self.inference, ("meanfield", "gibbs"))
+        check_option("sampler", self.sampler, ("block", "sequential"))
+        n_init = check_integer("n_init", self.n_init)
+        check_integer("n_sweeps", self.n_sweeps)
+        offset = X.mean(axis=0)
+        X = X - offset  # distances of points far from the origin would lose their digits
+        covariance = X.T @ X / n_objects if n_features <= n_objects else X @ X.T / n_objects
+        spread = float(eigvalsh(covariance, subset_by_index=[len(covariance) - 1] * 2)[0])
+        unit = 1 / (2 * spread) if spread > 1e-300 else 1.0
+        betas = beta_grid(unit, 0.9, 120, 40) if betas is None else check_betas(betas)
+        init = check_start(init, betas, n_objects, n_clusters)
+        if init is not None and init.centroids is None:
+            raise ValueError("init has no centroids, accepted is a Trajectory of a model with centroids")
+        seed = check_random_state(self.random_state).randint(2**31) if self.random_state is not None else None
+        best = None
+        for child in np.random.SeedSequence(seed).spawn(n_init):
+            rng = np.random.default_rng(child)
+            run = self._run_em if self.inference == "meanfield" else self._run_gibbs
+            centroids, potentials, sweeps = run(X, betas, np.sqrt(spread), offset, init, rng)
+            cost = self._labels_cost(potentials[-1].argmin(axis=1), X)
+            if best is None or cost < best[0]:
+                best = cost, centroids, potentials, sweeps
+        _, centroids, potentials, self._n_sweeps_done = best
+        probabilities = np.empty_like(potentials)
+        costs = np.empty(len(betas))
+        for t, beta in enumerate(betas):
+            probabilities[t] = softmax(-beta * potentials[t])
+            costs[t] = self._labels_cost(probabilities[t].argmax(axis=1), X)
+        return Trajectory(betas, probabilities, potentials, costs, centroids + offset, unit)
+
+    def _run_em(self, X, betas, scale, offset, init, rng):
+        shape = (self.n_clusters, X.shape[1])
+        mass, sums = np.empty(self.n_clusters), np.empty(shape)
+        centroids, path, sweeps = np.zeros(shape), np.empty((len(betas), *shape)), 0
+        for t, beta in enumerate(betas):
+            if init is not None:
+                centroids = init.centroids[t] - offset
+            centroids = centroids + PERTURBATION * scale * rng.standard_normal(shape) / np.sqrt(shape[1])
+            for _ in range(MAX_ITERATIONS):
+                kernels.em_sweep(X, centroids, beta, mass, sums)
+                sweeps += 1
+                alive = mass > 1e-12  # a centroid that nobody is assigned to stays where it is
+                step = np.zeros(shape)
+                step[alive] = sums[alive] / mass[alive, None] - centroids[alive]
+                centroids = centroids + step
+                if np.abs(step).max() < TOLERANCE * scale:
+                    break
+            path[t] = centroids
+        return path, np.array([cdist(X, centroids, "sqeuclidean") for centroids in path]), sweeps
+
+    def _run_gibbs(self, X, betas, scale, offset, init, rng):
+        n_objects, n_clusters, n_sweeps = len(X), self.n_clusters, self.n_sweeps
+        shape = (n_clusters, X.shape[1])
+        labels, mass, sums = rng.integers(n_clusters, size=n_objects), np.zeros(n_clusters), np.zeros(shape)
+        centroids = PERTURBATION * scale * rng.standard_normal(shape) / np.sqrt(shape[1])
+        np.add.at(mass, labels, 1.0)
+        np.add.at(sums, labels, X)
+        none, path = np.empty((0, 0)), np.empty((len(betas), *shape))
+        potentials = np.zeros((len(betas), n_objects, n_clusters))
+        for t, beta in enumerate(betas):
+            if init is not None:
+                centroids = init.centroids[t] - offset
+                labels = init.labels(t)
+                mass, sums = np.zeros(n_clusters), np.zeros(shape)
+                np.add.at(mass, labels, 1.0)
+                np.add.at(sums, labels, X)
+            average = np.zeros(shape)
+            for sweep in range(2 * n_sweeps):
+                kept = potentials[t] if sweep >= n_sweeps else none
+                if self.sampler == "block":
+                    kernels.block_gibbs_sweep(X, centroids, beta, labels, mass, sums, kept, rng)
+                else:
+                    kernels.sequential_gibbs_sweep(X, rng.permutation(n_objects), beta, labels, mass, sums, kept, rng)
+                # A cluster without members keeps its centroid.
+                centroids = np.where(mass[:, None] > 0.5, sums / np.maximum(mass, 1.0)[:, None], centroids)
+                average += centroids * (sweep >= n_sweeps)
+            path[t] = average / n_sweeps
+            potentials[t] /= n_sweeps
+        return path, potentials, 2 * n_sweeps * len(betas)
+
+    def fit(self, X, y=None):
+        """Anneal on X.
+
+        Parameters
+        ----------
+        X : array_like, shape (N, D)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        X = validate_data(self, X, dtype=np.float64, order="C")
+        self.trajectory_ = self._anneal(X)
+        self.cluster_centers_ = self.trajectory_.centroids[-1]
+        self.labels_ = self.trajectory_.labels(-1)
+        self.inertia_ = float(((X - self.cluster_centers_[self.labels_]) ** 2).sum())
+        self.n_iter_ = self._n_sweeps_done
+        return self
+
+    def predict(self, X):
+        """Nearest centroid of every object, shape (M,)."""
+        return self.transform(X).argmin(axis=1)
+
+    def transform(self, X):
+        """Euclidean distances to the centroids, shape (M, K)."""
+        check_is_fitted(self)
+        return cdist(validate_data(self, X, dtype=np.float64, reset=False), self.cluster_centers_)
+
+    @property
+    def _n_features_out(self):
+        return len(self.cluster_centers_)

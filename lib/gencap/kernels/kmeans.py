@@ -1,0 +1,147 @@
+"""Sweeps of annealed k-means: expectation-maximisation and Gibbs sampling, each in one pass over the data."""
+
+import numpy as np
+from numba import njit
+
+from . import FAST
+
+
+@njit(inline="always")
+def _distances(X, i, centroids, h):
+    """h[k] = ||x_i - mu_k||^2; returns the smallest."""
+    lowest = np.inf
+    for k in range(centroids.shape[0]):
+        distance = 0.0
+        for d in range(X.shape[1]):
+            difference = X[i, d] - centroids[k, d]
+            distance += difference * difference
+        h[k] = distance
+        lowest = min(lowest, distance)
+    return lowest
+
+
+@njit(inline="always")
+def _draw(h, beta, lowest, rng, weights):
+    """A cluster drawn with probability exp(-beta h) / sum."""
+    total = 0.0
+    for k in range(h.shape[0]):
+        weights[k] = np.exp(-beta * (h[k] - lowest))
+        total += weights[k]
+    level = rng.random() * total
+    chosen = np.argmin(h)  # where rounding leaves nothing of the level
+    for k in range(h.shape[0]):
+        level -= weights[k]
+        if level < 0.0:
+            chosen = k
+            break
+    return chosen
+
+
+@njit(cache=True, fastmath=FAST)
+def em_sweep(X, centroids, beta, mass, sums):
+    """Distance, softmax and accumulation in one pass: mass_k = sum_i P_ik, sums_k = sum_i P_ik x_i.
+
+    Parameters
+    ----------
+    X : (N, D); centroids : (K, D); mass : (K,) and sums : (K, D), overwritten.
+
+    Returns
+    -------
+    cost : float, sum_i sum_k P_ik ||x_i - mu_k||^2
+    """
+    n_clusters = centroids.shape[0]
+    h, p = np.empty(n_clusters), np.empty(n_clusters)
+    mass[:] = 0.0
+    sums[:] = 0.0
+    cost = 0.0
+    for i in range(X.shape[0]):
+        lowest = _distances(X, i, centroids, h)
+        total = 0.0
+        for k in range(n_clusters):
+            p[k] = np.exp(-beta * (h[k] - lowest))
+            total += p[k]
+        inverse = 1.0 / total
+        for k in range(n_clusters):
+            share = p[k] * inverse
+            if share > 1e-16:  # less does not change a sum in double precision
+                mass[k] += share
+                cost += share * h[k]
+                for d in range(X.shape[1]):
+                    sums[k, d] += share * X[i, d]
+    return cost
+
+
+@njit(cache=True, fastmath=FAST)
+def lloyd_sweep(X, centroids, labels, mass, sums):
+    """`em_sweep` at zero temperature; fills `labels`, returns how many changed."""
+    h = np.empty(centroids.shape[0])
+    mass[:] = 0.0
+    sums[:] = 0.0
+    changed = 0
+    for i in range(X.shape[0]):
+        _distances(X, i, centroids, h)
+        k = np.argmin(h)
+        changed += k != labels[i]
+        labels[i] = k
+        mass[k] += 1.0
+        for d in range(X.shape[1]):
+            sums[k, d] += X[i, d]
+    return changed
+
+
+@njit(cache=True, fastmath=FAST)
+def block_gibbs_sweep(X, centroids, beta, labels, mass, sums, potentials, rng):
+    """Draw all labels given the centroids; mass and sums of the new members come back with them.
+
+    potentials : (N, K) or (0, 0), to which ||x_i - mu_k||^2 is added.
+    """
+    h, weights = np.empty(centroids.shape[0]), np.empty(centroids.shape[0])
+    mass[:] = 0.0
+    sums[:] = 0.0
+    for i in range(X.shape[0]):
+        lowest = _distances(X, i, centroids, h)
+        if potentials.shape[0] > 0:
+            for k in range(h.shape[0]):
+                potentials[i, k] += h[k]
+        k = _draw(h, beta, lowest, rng, weights)
+        labels[i] = k
+        mass[k] += 1.0
+        for d in range(X.shape[1]):
+            sums[k, d] += X[i, d]
+
+
+@njit(cache=True, fastmath=FAST)
+def sequential_gibbs_sweep(X, order, beta, labels, mass, sums, potentials, rng):
+    """Draw labels one by one on the exact cost: the centroids follow every move.
+
+    With object i taken out, putting it into cluster k of n members costs n/(n+1) ||x_i - mean_k||^2, and nothing
+    into an empty one. Without the factor an object would be drawn to its own pull on its cluster.
+
+    labels : (N,); mass : (K,) and sums : (K, D) belong to them and are kept up to date.
+    potentials : (N, K) or (0, 0), to which the cost of every placement is added.
+    """
+    n_clusters = mass.shape[0]
+    h, weights = np.empty(n_clusters), np.empty(n_clusters)
+    for i in order:
+        own = labels[i]
+        mass[own] -= 1.0
+        for d in range(X.shape[1]):
+            sums[own, d] -= X[i, d]
+        lowest = np.inf
+        for k in range(n_clusters):
+            h[k] = 0.0
+            if mass[k] > 0.5:
+                inverse = 1.0 / mass[k]
+                for d in range(X.shape[1]):
+                    difference = X[i, d] - sums[k, d] * inverse
+                    h[k] += difference * difference
+                h[k] *= mass[k] / (mass[k] + 1.0)
+            lowest = min(lowest, h[k])
+        if potentials.shape[0] > 0:
+            for k in range(n_clusters):
+                potentials[i, k] += h[k]
+        k = _draw(h, beta, lowest, rng, weights)
+        labels[i] = k
+        mass[k] += 1.0
+        for d in range(X.shape[1]):
+            sums[k, d] += X[i, d]
