@@ -30,26 +30,33 @@ def count_codes(first, second, height, width):
 
 
 @njit(cache=True)
-def _image_tables(transformation, n_clusters, permute):
+def _fill_images(low, high, transformation, powers, n_clusters, permute):
     """Numbers of all transformed codes, as a sum of two tables: over the first half of the objects, and the others.
 
     Object i goes to place transformation[i], or its label is shifted by transformation[i]; either way it adds its own
     term to the number of the code, so K^(n/2) sums per half replace n steps for every code.
     """
-    n_objects = transformation.size
-    half = n_objects // 2
-    tables = np.zeros(n_clusters**half, dtype=np.int64), np.zeros(n_clusters ** (n_objects - half), dtype=np.int64)
-    for i in range(n_objects):
-        table = tables[0] if i < half else tables[1]
-        filled = n_clusters ** (i if i < half else i - half)
+    half = transformation.size // 2
+    low[0] = high[0] = 0
+    for i in range(transformation.size):
+        table, filled = (low, powers[i]) if i < half else (high, powers[i - half])
         for label in range(n_clusters - 1, -1, -1):  # label 0 overwrites the part that the others read: last
             if permute:
-                term = label * n_clusters ** transformation[i]
+                term = label * powers[transformation[i]]
             else:
-                term = (label + transformation[i]) % n_clusters * n_clusters**i
+                moved = label + transformation[i]
+                term = (moved - n_clusters if moved >= n_clusters else moved) * powers[i]
             for c in range(filled):
                 table[label * filled + c] = table[c] + term
-    return tables
+
+
+@njit(cache=True)
+def _tables(n_objects, n_clusters):
+    """Room for the two tables of `_fill_images`, and the powers of K."""
+    powers = n_clusters ** np.arange(n_objects)
+    half = n_objects // 2
+    low = np.zeros(n_clusters**half, dtype=np.int64)
+    return low, np.zeros(n_clusters ** (n_objects - half), dtype=np.int64), powers
 
 
 @njit(cache=True)
@@ -58,11 +65,13 @@ def overlaps(sender, received, codebook, n_clusters, permute):
 
     `sender` (m,) lists the numbers of codes, `received` (K^n,) is a mask, `codebook` (M, n).
     """
+    low, high, powers = _tables(codebook.shape[1], n_clusters)
+    first_half, second_half = sender % low.size, sender // low.size
     scores = np.zeros(codebook.shape[0], dtype=np.int64)
     for j in range(codebook.shape[0]):
-        low, high = _image_tables(codebook[j], n_clusters, permute)
-        for c in sender:
-            scores[j] += received[low[c % low.size] + high[c // low.size]]
+        _fill_images(low, high, codebook[j], powers, n_clusters, permute)
+        for c in range(sender.size):
+            scores[j] += received[low[first_half[c]] + high[second_half[c]]]
     return scores
 
 
@@ -77,14 +86,14 @@ def transmit(sender, receiver, codebooks, messages, n_clusters, permute):
     others : (B,) sum of the overlaps of the other messages
     """
     n_codebooks, n_messages, n_objects = codebooks.shape
-    n_codes = n_clusters**n_objects
     own = np.zeros(n_codebooks, dtype=np.int64)
     above, ties, others = np.zeros_like(own), np.zeros_like(own), np.zeros_like(own)
-    received = np.zeros(n_codes, dtype=np.bool_)
+    received = np.zeros(n_clusters**n_objects, dtype=np.bool_)
+    low, high, powers = _tables(n_objects, n_clusters)
     for b in range(n_codebooks):
         sent = messages[b]
         received[:] = False
-        low, high = _image_tables(codebooks[b, sent], n_clusters, permute)
+        _fill_images(low, high, codebooks[b, sent], powers, n_clusters, permute)
         for c in receiver:
             received[low[c % low.size] + high[c // low.size]] = True
         scores = overlaps(sender, received, codebooks[b], n_clusters, permute)
