@@ -6,12 +6,14 @@ marker, clusters in marker, and colour maps rise in lightness from end to end.  
 `style()` is a context.
 """
 
+import contextlib
+
 import matplotlib
 import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from .checks import check_labels
 
@@ -34,29 +36,35 @@ __all__ = [
 ]
 
 # After Okabe and Ito's palette, dark and light in turn, so that neighbours also differ on a grey print.
-COLOURS = ("#0072B2", "#E69F00", "#404040", "#56B4E9", "#A8382B", "#8FD14F", "#332288", "#CC79A7", "#007A5A", "#C9B800")
+COLOURS = ("#0072B2", "#E69F00", "#1A1A1A", "#56B4E9", "#A8382B", "#8FD14F", "#332288", "#CC79A7", "#007A5A", "#C9B800")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 SEQUENTIAL = "cividis"  # lightness rises evenly from end to end
 TEMPERATURE = r"inverse temperature $\beta$ (first split = 1)"
+BACKING = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "borderpad": 0.1}  # of legends over lines
 LARGEST_IMAGE = 400  # rows of a heat map; a picture on screen has no more pixels for them
 
 
+@contextlib.contextmanager
 def style():
     """Context in which the figures of the suite are drawn; nothing remains changed after it."""
-    return matplotlib.rc_context(
-        {
-            "font.size": 9,
-            "axes.titlesize": 10,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": False,
-            "legend.frameon": False,
-            "legend.fontsize": 8,
-            "lines.linewidth": 1.6,
-            "figure.facecolor": "white",
-        }
-    )
+    settings = {
+        "font.size": 9,
+        "axes.titlesize": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": False,
+        "legend.frameon": False,
+        "legend.fontsize": 8,
+        "lines.linewidth": 1.6,
+        "figure.facecolor": "white",
+    }
+    with matplotlib.rc_context(settings):
+        yield
+        interactive = matplotlib.is_interactive()
+    # The first figure of a notebook loads its backend, which turns interactive mode on; if the context turned it off
+    # again, no later figure would be shown.
+    matplotlib.interactive(interactive)
 
 
 def _axes(ax, size=(4.4, 3.3)):
@@ -70,8 +78,11 @@ def _axes(ax, size=(4.4, 3.3)):
 
 
 def _temperature_ticks(axis):
-    """Ticks 1, 2, 5, 10, ... on a logarithmic axis; no minor ones, they cost most of the drawing time."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    """Ticks 1, 2, 5, 10, ... in view on a logarithmic axis; ticks are what takes the time of a drawing."""
+    low, high = axis.get_view_interval()
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    ticks = np.outer(decades, [1, 2, 5]).ravel()
+    axis.set_ticks(ticks[(ticks >= low) & (ticks <= high)])
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(NullLocator())
 
@@ -241,7 +252,12 @@ def information_curve(capacity, unit=1.0, transfer=None, step=None, label="infor
     low, high = (-0.12 * top, 1.2 * top) if first else ax.get_ylim()
     ax.set_ylim(min(low, -0.12 * top), max(high, 1.2 * top))
     ax.annotate(
-        f"{max(curve[best], 0.0):.2f} bits", (beta[best], curve[best]), (0, 8), textcoords="offset points", ha="center"
+        f"{max(curve[best], 0.0):.2f} bits",
+        (beta[best], curve[best]),
+        (0, 8),
+        textcoords="offset points",
+        ha="right" if best > 0.8 * len(curve) else "center",
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
     )
     if first:
         ax.axhline(0, color="0.6", linewidth=0.8, zorder=0)
@@ -261,7 +277,7 @@ def information_curve(capacity, unit=1.0, transfer=None, step=None, label="infor
     if transfer is not None:
         _second_curve(ax, beta, transfer, "transfer cost", "transfer cost per object")
     elif not first:
-        ax.legend(loc="best")
+        ax.legend(loc="best", **BACKING)
     return ax
 
 
@@ -278,7 +294,7 @@ def _second_curve(ax, x, y, label, axis_label):
     span = float(np.nanmax(y) - np.nanmin(y)) or 1.0
     twin.set_ylim(np.nanmin(y) - 0.1 * span, np.nanmax(y) + 0.3 * span)
     lines = [line for line in (*ax.lines, *twin.lines) if not str(line.get_label()).startswith("_")]
-    ax.legend(lines, [line.get_label() for line in lines], loc="upper left", ncols=2)
+    ax.legend(lines, [line.get_label() for line in lines], loc="upper left", ncols=2, **BACKING)
     ax.set_ylim(ax.get_ylim()[0], ax.get_ylim()[1] * 1.1)
 
 
@@ -431,7 +447,7 @@ def cluster_trajectories(trajectory, X=None, step=None, ax=None):
     return ax
 
 
-def assignment_probabilities(trajectory, t=-1, ax=None):
+def assignment_probabilities(trajectory, t=-1, ax=None, colourbar=True):
     """Assignment probabilities at step `t`, objects in columns ordered by their coldest labels, clusters in rows.
 
     Parameters
@@ -439,6 +455,7 @@ def assignment_probabilities(trajectory, t=-1, ax=None):
     trajectory : Trajectory
     t : int
     ax : Axes, optional
+    colourbar : bool
 
     Returns
     -------
@@ -461,8 +478,9 @@ def assignment_probabilities(trajectory, t=-1, ax=None):
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.set_xlabel("objects, ordered by their coldest cluster")
     ax.set_ylabel("cluster")
-    bar = ax.figure.colorbar(picture, ax=ax, label="assignment probability", fraction=0.06, pad=0.03)
-    bar.outline.set_visible(False)
+    if colourbar:
+        bar = ax.figure.colorbar(picture, ax=ax, label="assignment probability", fraction=0.06, pad=0.03)
+        bar.outline.set_visible(False)
     return ax
 
 

@@ -112,15 +112,14 @@ class Explorer(ipywidgets.VBox):
         self._figure = Figure(figsize=size, dpi=100)
         self._canvas = FigureCanvasAgg(self._figure)
         self._places = []
-        self.picture = ipywidgets.Image(format="png", layout={"max_width": "100%", "object_fit": "contain"})
+        self.picture = ipywidgets.Image(format="png", layout={"width": f"{100 * size[0]:.0f}px", "max_width": "100%"})
         self.text = ipywidgets.HTML()
         self.sliders = {name: self._slider(name, axis) for name, axis in self.axes.items()}
         self.picture.add_class("gencap-picture")
         self.text.add_class("gencap-text")
-        self.select(**(start or {}))
         for slider in self.sliders.values():
-            slider.observe(self._update, "index")
-        self._update()
+            slider.observe(self._moved, "index")
+        self.select(**(start or {}))
         super().__init__([*self._controls(), self.picture, self.text])
 
     def _slider(self, name, axis):
@@ -158,7 +157,7 @@ class Explorer(ipywidgets.VBox):
         return {name: slider.index for name, slider in self.sliders.items()}
 
     def select(self, **indices):
-        """Move sliders to the given positions, e.g. `select(temperature=3)`.
+        """Move sliders to the given positions, e.g. `select(temperature=3)`, and draw once.
 
         Raises
         ------
@@ -169,10 +168,19 @@ class Explorer(ipywidgets.VBox):
             if name not in self.axes:
                 raise ValueError(f"{name!r} is not one of the axes {', '.join(map(repr, self.axes))}")
             check_integer(name, index, 0, len(self.axes[name].values) - 1)
-        for name, index in indices.items():
-            self.sliders[name].index = int(index)
+        self._selecting = True
+        try:
+            for name, index in indices.items():
+                self.sliders[name].index = int(index)
+        finally:
+            self._selecting = False
+        self._update()
 
-    def _update(self, change=None):
+    def _moved(self, change):
+        if not self._selecting:
+            self._update()
+
+    def _update(self):
         indices = self.indices
         try:
             self._figure.clear()
@@ -241,15 +249,17 @@ class TemperatureExplorer(Explorer):
             name: axis if isinstance(axis, Axis) else Axis(list(axis), name.replace("n_clusters", "clusters offered"))
             for name, axis in parameters.items()
         }
+        for name, axis in parameters.items():
+            if len(axis.values) == 0:
+                raise ValueError(f"{name} has no values, accepted is at least one")
         self._results = _compute(run, parameters)
         self._show(X)
         trajectories = [trajectory for trajectory, _ in self._results.values()]
         steps = {trajectory.n_steps for trajectory in trajectories}
         objects = {trajectory.n_objects for trajectory in trajectories}
-        if len(steps) > 1 or len(objects) > 1:
-            raise ValueError(
-                f"trajectories have {steps} temperatures and {objects} objects, accepted is one number of each"
-            )
+        for what, found in (("temperatures", steps), ("objects", objects)):
+            if len(found) > 1:
+                raise ValueError(f"trajectories have {sorted(found)} {what}, accepted is one number of {what} for all")
         if X is not None and len(X) != trajectories[0].n_objects:
             raise ValueError(
                 f"X has {len(X)} rows, accepted is one for each of the {trajectories[0].n_objects} objects"
@@ -278,9 +288,11 @@ class TemperatureExplorer(Explorer):
         left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
         labels = plots.distinct_labels(trajectory, temperature)
         if self._X is None:
-            plots.assignment_probabilities(trajectory, temperature, ax=left)
+            plots.assignment_probabilities(trajectory, temperature, ax=left, colourbar=False)
+            left.set_title("assignment probability, bright = 1")
         elif self._similarity:
-            plots.similarity_heatmap(self._X, labels, ax=left, limits=self._limits)
+            plots.similarity_heatmap(self._X, labels, ax=left, limits=self._limits, colourbar=False)
+            left.set_title("similarity, bright = high")
         else:
             every = -(-len(labels) // LARGEST_SCATTER)
             centroids = None if trajectory.centroids is None else trajectory.centroids[temperature]
@@ -337,6 +349,4 @@ def _compute(run, parameters):
         if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], Trajectory)):
             raise TypeError(f"run must give a Trajectory or (Trajectory, Capacity), got {type(result).__name__}")
         results[position] = result
-    if not results:
-        raise ValueError(f"run was never called: one of {', '.join(parameters)} has no values")
     return results

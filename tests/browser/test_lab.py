@@ -1,4 +1,4 @@
-"""The start notebook in a real JupyterLab and a headless Chromium: run all, move a slider by keyboard, look and read."""
+"""The start notebook in a real JupyterLab and headless Chromium: run all, move a slider by keyboard, look and read."""
 
 import os
 import re
@@ -165,7 +165,7 @@ def test_slider_by_keyboard_changes_picture_and_text(lab, page):
         values.append(readout.inner_text())
     times = page.evaluate("() => window.pressed.map((start, i) => window.changed[i] - start)")
     print(
-        f"\nkey to picture: median {statistics.median(times):.0f} ms over {len(times)} presses, longest {max(times):.0f} ms"
+        f"\nkey to picture: median {statistics.median(times):.0f} ms, longest {max(times):.0f} ms, {len(times)} presses"
     )
 
     assert len(set(values)) == PRESSES + 1  # every press moved the slider by one
