@@ -21,6 +21,7 @@ from gencap.sources import fetch, registry
 
 __all__ = [
     "PairedGraphs",
+    "boolean_roles",
     "five_gaussians",
     "four_gaussians",
     "kary_code_pair",
@@ -451,3 +452,73 @@ def load_image(name):
     """A grey photograph, float64 (height, width) in 0..255; "china" or "flower", which scikit-learn ships."""
     check_option("name", name, ("china", "flower"))
     return load_sample_image(f"{name}.jpg") @ np.array([0.299, 0.587, 0.114])
+
+
+# Boolean matrices -------------------------------------------------------------------------------------------------
+
+ROLE_SIZES = {  # default users, permissions, roles; the first four have the sizes of document 002, section 4.2
+    "tree": (500, 347, 16),
+    "functional": (500, 101, 15),
+    "random": (500, 190, 20),
+    "templates": (493, 56, 12),
+    "pairs": (600, 120, 12),
+}
+
+
+def boolean_roles(kind, flip=0.05, n_users=None, n_permissions=None, n_roles=None, random_state=None):
+    """An access-control configuration with planted roles, and a copy of it with flipped bits.
+
+    Parameters
+    ----------
+    kind : {"tree", "functional", "random", "templates", "pairs"}
+        "tree": a binary organisation; a user sits at a leaf and holds the permissions of all units above.
+        "functional": roles share no permission and are bundled to business roles, of which a user holds one or two.
+        "random": every user holds a role with probability .1, every role a permission with probability .15.
+        "templates": every user is a copy of one role (permission probability .4).
+        "pairs": every user holds one or two roles (permission probability .25).
+    flip : float
+        Probability that a bit of `data` differs from `clean`, [0, 1].
+    n_users, n_permissions, n_roles : int or None
+        None: the kind's own size. The leaves of a tree are its roles, a power of 2.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    Bunch
+        data, clean (users, permissions), assignments (users, roles), roles (roles, permissions), all bool.
+
+    Source: document 002, sections 4.2 and 5; the generators are modelled on its description, not copies of it.
+    """
+    check_option("kind", kind, tuple(ROLE_SIZES))
+    names, given = ("n_users", "n_permissions", "n_roles"), (n_users, n_permissions, n_roles)
+    sizes = (default if value is None else value for value, default in zip(given, ROLE_SIZES[kind], strict=True))
+    n_users, n_permissions, n_roles = map(check_integer, names, sizes)
+    flip = check_number("flip", flip, 0.0, 1.0)
+    rng = _generator(random_state)
+    numbers = np.arange(n_roles)
+    assignments = rng.integers(n_roles, size=n_users)[:, None] == numbers
+    if kind == "tree":
+        depth = n_roles.bit_length() - 1
+        if 2**depth != n_roles:
+            raise ValueError(f"n_roles={n_roles} must be a power of 2: the leaves of a binary tree")
+        # Unit 1 is the root, units 2h and 2h + 1 are below h.
+        units_above = (n_roles + numbers)[:, None] >> np.arange(depth + 1)
+        unit = np.resize(np.arange(1, 2 * n_roles), n_permissions)
+        roles = (units_above[:, :, None] == unit).any(axis=1)
+    elif kind == "functional":
+        roles = np.resize(numbers, n_permissions) == numbers[:, None]
+        size = rng.integers(2, 5, size=2 * n_roles)
+        business = rng.random((2 * n_roles, n_roles)).argsort(axis=1).argsort(axis=1) < size[:, None]
+        first, second = rng.integers(2 * n_roles, size=(2, n_users))
+        assignments = business[first] | (business[second] & (rng.random((n_users, 1)) < 0.5))
+    elif kind == "random":
+        roles = rng.random((n_roles, n_permissions)) < 0.15
+        assignments = rng.random((n_users, n_roles)) < 0.1
+    else:
+        roles = rng.random((n_roles, n_permissions)) < (0.4 if kind == "templates" else 0.25)
+        if kind == "pairs":
+            another = rng.integers(n_roles, size=n_users)[:, None] == numbers
+            assignments |= another & (rng.random((n_users, 1)) < 0.5)
+    clean = assignments.astype(np.float32) @ roles.astype(np.float32) > 0.5
+    data = clean ^ (rng.random(clean.shape) < flip)
+    return Bunch(data=data, clean=clean, assignments=assignments, roles=roles)
