@@ -197,7 +197,8 @@ def similarity_heatmap(X, labels=None, ax=None, label="similarity", limits=None,
             frame = {"xy": (start, start), "width": stop - start, "height": stop - start, "fill": False}
             ax.add_patch(Rectangle(**frame, edgecolor="white", linewidth=2.6))
             ax.add_patch(Rectangle(**frame, edgecolor="black", linewidth=1.1))
-        ax.set_yticks((edges[1:] + edges[:-1]) / 2, present + 1)
+        named = np.diff(edges) > 0.03 * n_objects  # the numbers of smaller ones would lie on each other
+        ax.set_yticks(((edges[1:] + edges[:-1]) / 2)[named], (present + 1)[named])
         ax.tick_params(axis="y", length=0)
         ax.set_ylabel("cluster")
         ax.set_xlabel("objects, ordered by cluster")
@@ -392,7 +393,9 @@ def centroid_tree(trajectory, X=None, direction=None, step=None, ax=None):
         direction = direction * np.sign(direction[np.abs(direction).argmax()])  # the sign of a singular vector is free
     places = paths @ (np.asarray(direction, dtype=float) / np.linalg.norm(direction))
     beta = trajectory.betas / trajectory.unit
-    for number, k in enumerate(cluster_order(trajectory)):
+    for number, k in reversed(
+        list(enumerate(cluster_order(trajectory)))
+    ):  # first leaf on top: its colour is the stem's
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         ax.plot(beta, places[:, k], color=colour, linewidth=1.3)
         ax.plot(beta[-1], places[-1, k], marker, color=colour, markersize=5, clip_on=False)

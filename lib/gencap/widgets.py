@@ -16,6 +16,7 @@ import ipywidgets
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from PIL import Image
 
 from . import plots
 from .annealing import Trajectory
@@ -188,13 +189,16 @@ class Explorer(ipywidgets.VBox):
             with plots.style():
                 self._draw(self._figure, **indices)
                 self._arrange()
-                buffer = io.BytesIO()
-                self._canvas.print_png(buffer, pil_kwargs={"compress_level": 1})
+                self._canvas.draw()
             words = self._describe(**indices) if self._describe else ""
         except Exception as error:
             # An error behind a slider would only reach the log; the reader shall see that the picture is not current.
             self.text.value = f"<b>Not drawn: {html.escape(str(error))}</b>"
             raise
+        # A palette makes the picture four times smaller, on the way to the browser and in the saved notebook.
+        pixels = Image.fromarray(np.asarray(self._canvas.buffer_rgba())[:, :, :3])
+        buffer = io.BytesIO()
+        pixels.quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(buffer, "png")
         self.picture.value = buffer.getvalue()
         self.text.value = f'<div role="status" aria-live="polite">{html.escape(words)}</div>'
 
@@ -305,19 +309,21 @@ class TemperatureExplorer(Explorer):
 
     def _sentence(self, temperature, **others):
         trajectory, capacity = self._result(others)
-        sizes = np.sort(np.unique(plots.distinct_labels(trajectory, temperature), return_counts=True)[1])[::-1]
-        count = trajectory.n_effective(temperature)
+        groups = trajectory.groups(temperature)[trajectory.labels(temperature)]
+        sizes = np.sort(np.bincount(groups[groups >= 0]))[::-1]
+        count, rest = trajectory.n_effective(temperature), np.sum(groups < 0)
         words = [
             f"Inverse temperature {trajectory.betas[temperature] / trajectory.unit:.3g} times that of the first split "
             f"(beta = {trajectory.betas[temperature]:.3g}), step {temperature + 1} of {trajectory.n_steps}: "
             f"{count} distinct cluster{'s' * (count != 1)} of {trajectory.n_clusters} offered, "
-            f"with {', '.join(map(str, sizes))} objects."
+            f"with {', '.join(map(str, sizes))} objects{f' ({rest} more in tiny clusters)' if rest else ''}."
         ]
         if capacity is not None:
             best = int(np.argmax(capacity.curve))
+            now = round(float(capacity.curve[temperature]), 2) + 0.0  # no -0.00
             words.append(
-                f"Information {capacity.curve[temperature]:.2f} bits per object; the maximum, the capacity, is "
-                f"{float(capacity.value):.2f} bits at step {best + 1}."
+                f"Information {now:.2f} bits per object; the maximum, the capacity, is {capacity.value:.2f} bits "
+                f"at step {best + 1}."
             )
         return " ".join(words)
 
