@@ -587,8 +587,8 @@ class NoisyOrFactorization(BaseEstimator):
             Test rows.
         mapping : {"nearest", "hungarian", "components"}
             "nearest" and "hungarian" transfer both factors: the test row takes the roles of the row it is mapped to.
-            "components" fixes the second factor only and chooses the test row's roles anew; this tolerates
-            overfitting, and is here to show it.
+            "components" fixes the second factor only and gives the test row the label set with the fewest wrong
+            bits; this tolerates overfitting, and is here to show it.
         random_state : int, Generator or None
             For ties of the mapping.
 
@@ -598,17 +598,15 @@ class NoisyOrFactorization(BaseEstimator):
         """
         check_is_fitted(self)
         check_option("mapping", mapping, (*_MAPPINGS, "components"))
+        X2 = validate_data(self, X2, dtype=np.float64, reset=False)
+        _check_boolean("X2", X2)
         if mapping == "components":
-            assignments = self.predict(X2)
-        else:
-            _check_same_rows(X1, self.assignments_)
-            assignments = self.assignments_[map_rows(X1, X2, mapping, random_state)]
-        return float(np.mean(np.sum(boolean_product(assignments, self.components_) != np.asarray(X2, bool), axis=1)))
-
-
-def _check_same_rows(X1, assignments):
-    if len(X1) != len(assignments):
-        raise ValueError(f"X1 has {len(X1)} rows, accepted are the {len(assignments)} rows the model was fitted to")
+            offered = boolean_product(self.label_sets_, self.components_)
+            return float(np.mean(cdist(X2, offered, "sqeuclidean").min(axis=1)))
+        if len(X1) != len(self.assignments_):
+            raise ValueError(f"X1 has {len(X1)} rows, accepted are the {len(self.assignments_)} rows of the fit")
+        assignments = self.assignments_[map_rows(X1, X2, mapping, random_state)]
+        return float(np.mean(np.sum(boolean_product(assignments, self.components_) != X2, axis=1)))
 
 
 def boolean_product(assignments, components):

@@ -1,0 +1,336 @@
+"""Rank rules, image patches and noisy-OR roles against loops, enumeration and matrices of known rank."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import clone
+
+from gencap import datasets
+from gencap import factorization as fac
+
+
+@pytest.fixture
+def exact():
+    """A matrix of rank exactly 5."""
+    rng = np.random.default_rng(3)
+    return rng.normal(size=(60, 5)) @ rng.normal(size=(5, 24))
+
+
+@pytest.fixture
+def blocks():
+    """A Boolean matrix of rank exactly 6: disjoint blocks of different size (the rank adds one after the other)."""
+    roles = np.kron(np.eye(6), np.ones((1, 9)))
+    return roles[np.random.default_rng(0).permutation(np.repeat(np.arange(6), [26, 23, 20, 17, 14, 11]))]
+
+
+# --- images ---------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 6), st.integers(0, 3))
+def test_patches_and_back(size, rows, columns, border):
+    border = min(border, size - 1)
+    image = np.random.default_rng(0).random((rows * size + border, columns * size + border))
+    patches = fac.image_patches(image, size)
+    assert patches.shape == (rows * columns, size * size)
+    np.testing.assert_array_equal(patches[-1].reshape(size, size)[0, 0], image[(rows - 1) * size, (columns - 1) * size])
+    back = fac.image_from_patches(patches, image.shape[1])
+    np.testing.assert_array_equal(back, image[: rows * size, : columns * size])
+
+
+def test_psnr_closed_form():
+    image = np.zeros((4, 4))
+    assert fac.psnr(image, image + 255.0) == pytest.approx(0.0)
+    assert fac.psnr(image, image + 25.5) == pytest.approx(20.0)
+    assert fac.psnr(image, image) == np.inf
+
+
+def test_psnr_of_every_rank_equals_direct_reconstruction(exact):
+    noisy = exact + np.random.default_rng(1).normal(scale=0.5, size=exact.shape)
+    curve = fac.reconstruction_psnr(noisy, exact, max_rank=10)
+    direct = [fac.psnr(exact, fac.low_rank(noisy, k)) for k in range(1, 11)]
+    np.testing.assert_allclose(curve, direct)
+
+
+# --- rank rules -----------------------------------------------------------------------------------------------
+
+
+def test_owen_perry_residual_vanishes_at_the_true_rank(exact):
+    selection = fac.bicross_validation_rank(exact, n_splits=5, random_state=0)
+    assert (selection.costs[:, 3] > 1e-3).all()
+    assert (selection.costs[:, 4:] < 1e-18).all()
+    assert selection.rank == 5 and (selection.selected == 5).all()
+
+
+def test_owen_perry_equals_the_printed_formula():
+    X, p, q = np.random.default_rng(0).normal(size=(9, 8)), 4, 3
+    errors = fac._owen_perry_errors(X, p, q, 4)
+    for k in range(1, 5):
+        kept = fac.low_rank(X[p:, q:], k)
+        # rcond cuts the directions that are zero in a matrix of rank k.
+        residual = X[:p, :q] - X[:p, q:] @ np.linalg.pinv(kept, rcond=1e-8) @ X[p:, :q]
+        assert errors[k - 1] == pytest.approx(np.mean(residual**2))
+
+
+@pytest.mark.parametrize("mapping", ["nearest", "hungarian"])
+def test_rules_on_a_real_matrix_of_known_rank(exact, mapping):
+    rows = np.repeat(exact, 2, axis=0)  # every row twice, so that a half holds a neighbour of most rows
+    assert fac.optimal_rank(exact, exact).rank == 5
+    assert fac.transfer_rank(rows, mapping=mapping, n_splits=3, random_state=0).rank <= 5
+    both = fac.svd_transfer_costs(exact, exact, mapping=mapping)
+    assert both[3] > 1e-3 and both[4] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_rules_on_a_boolean_matrix_of_known_rank(blocks):
+    assert fac.optimal_rank(blocks, blocks, boolean=True).rank == 6
+    assert fac.transfer_rank(blocks, boolean=True, n_splits=5, random_state=0).rank == 6
+    assert fac.bicross_validation_rank(blocks, n_splits=5, random_state=0).rank == 6
+    assert fac.increment_rank(blocks).rank == 6
+    assert fac.coverage_rank(blocks, share=1.0).rank == 6
+    assert fac.coverage_rank(blocks).rank == 5  # the five largest blocks hold 90 % of the ones, four 77 %
+
+
+def test_rules_on_a_full_rank_matrix():
+    assert fac.increment_rank(np.eye(5)).rank == 5
+    assert fac.coverage_rank(np.zeros((4, 3))).rank == 3  # nothing to cover: the largest rank
+
+
+def test_random_half_median_is_reproducible(exact):
+    first = fac.transfer_rank(exact, n_splits=4, random_state=1)
+    second = fac.transfer_rank(exact, n_splits=4, random_state=1)
+    np.testing.assert_array_equal(first.costs, second.costs)
+    assert first.rank == int(np.median(first.selected)) and first.costs.shape == (4, len(first.ranks))
+
+
+@pytest.mark.parametrize("boolean", [False, True])
+def test_transfer_cost_equals_a_direct_loop(boolean):
+    rng = np.random.default_rng(5)
+    X1, X2 = rng.normal(size=(12, 7)), rng.normal(size=(10, 7))
+    if boolean:
+        X1, X2 = X1 > 0, X2 > 0
+    costs = fac.svd_transfer_costs(X1, X2, mapping="nearest", boolean=boolean, random_state=0)
+    origin = fac.map_rows(X1, X2, random_state=0)
+    for k in range(1, 8):
+        U, s, V = np.linalg.svd(np.asarray(X1, float), full_matrices=False)
+        total = 0.0
+        for i, row in zip(origin, np.asarray(X2, float), strict=True):
+            reconstruction = sum(s[t] * U[i, t] * V[t] for t in range(k))
+            total += np.sum((row - ((reconstruction > 0.5) if boolean else reconstruction)) ** 2)
+        assert costs[k - 1] == pytest.approx(total / 10)
+
+
+def test_mappings_against_brute_force():
+    rng = np.random.default_rng(2)
+    X1, X2 = rng.normal(size=(6, 3)), rng.normal(size=(6, 3))
+    distances = ((X2[:, None] - X1) ** 2).sum(-1)
+    np.testing.assert_array_equal(fac.map_rows(X1, X2), distances.argmin(axis=1))
+    best = min(itertools.permutations(range(6)), key=lambda p: sum(distances[i, j] for i, j in enumerate(p)))
+    np.testing.assert_array_equal(fac.map_rows(X1, X2, "hungarian"), best)
+
+
+def test_ties_are_drawn_at_random():
+    origin = fac.map_rows(np.zeros((4, 2)), np.zeros((400, 2)), random_state=0)
+    assert (np.bincount(origin, minlength=4) > 60).all()
+
+
+def test_one_standard_error_rule():
+    costs = np.array([[5.0, 2.0, 1.0, 0.9], [5.0, 2.0, 1.0, 1.2]])
+    assert fac.one_standard_error_rank(costs, [2, 3, 4, 5]) == 4
+    # A shift of a whole repetition changes nothing.
+    assert fac.one_standard_error_rank(costs + [[0.0], [50.0]], [2, 3, 4, 5]) == 4
+
+
+# --- noisy OR -------------------------------------------------------------------------------------------------
+
+
+def test_label_sets():
+    sets = fac.label_sets(5, 2)
+    assert sets.shape == (1 + 5 + 10, 5) and sets.sum(axis=1).max() == 2 and not sets[0].any()
+    assert len(np.unique(sets, axis=0)) == 16
+
+
+def test_likelihood_equals_enumeration():
+    """Bit by bit, over label sets, noise switches and role switches, without the closed form of the noisy OR."""
+    X = np.random.default_rng(0).integers(0, 2, size=(7, 4))
+    model = fac.NoisyOrFactorization(3, random_state=0, n_refinements=1).fit(X)
+    beta, noise, one = model.off_probabilities_, model.noise_, model.noise_one_
+    total = 0.0
+    for row in X:
+        evidence = 0.0
+        for label_set, prior in zip(model.label_sets_, model.label_set_probabilities_, strict=True):
+            held = np.flatnonzero(label_set)
+            likelihood = 1.0
+            for j, bit in enumerate(row):
+                p = noise * (one if bit else 1 - one)
+                for switches in itertools.product([0, 1], repeat=len(held)):
+                    chance = np.prod(
+                        [1 - beta[t, j] if on else beta[t, j] for t, on in zip(held, switches, strict=True)]
+                    )
+                    p += (1 - noise) * chance * (int(any(switches)) == bit)
+                likelihood *= p
+            evidence += prior * likelihood
+        total += np.log(evidence)
+    assert model.log_likelihood_ == pytest.approx(total, rel=1e-6)
+    assert model.score(X) == pytest.approx(total / 7, rel=1e-6)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 3.0])
+def test_em_never_raises_the_free_energy(temperature):
+    data = datasets.boolean_roles("pairs", flip=0.1, n_users=80, n_permissions=20, n_roles=4, random_state=1).data
+    rng = np.random.default_rng(0)
+    sets = fac.label_sets(4, 2)
+    state = (rng.uniform(0.2, 0.9, (4, 20)), 0.2, 0.4, np.full(len(sets), 1 / len(sets)))
+    energies = []
+    for _ in range(60):
+        state, energy = fac._em_step(data.astype(float), sets, state, temperature)
+        energies.append(energy)
+    assert np.diff(energies).max() < 1e-9 and energies[0] - energies[-1] > 0.1
+
+
+def test_em_step_is_stationary_only_at_the_gradient_zero():
+    """Converged parameters are a stationary point of the likelihood (finite differences in beta, noise)."""
+    data = datasets.boolean_roles("pairs", flip=0.1, n_users=60, n_permissions=8, n_roles=2, random_state=1)
+    X, sets = data.data.astype(float), fac.label_sets(2, 2)
+    rng = np.random.default_rng(0)
+    state = (rng.uniform(0.3, 0.7, (2, 8)), 0.2, 0.4, np.full(4, 0.25))
+    for _ in range(5000):
+        state, _ = fac._em_step(X, sets, state, 1.0)
+
+    def energy(noise_shift=0.0, beta_shift=0.0, t=0, j=0):
+        beta = state[0].copy()
+        beta[t, j] += beta_shift
+        return fac._em_step(X, sets, (beta, state[1] + noise_shift, *state[2:]), 1.0)[1]
+
+    step = 1e-5
+    inner = np.argwhere((state[0] > 0.01) & (state[0] < 0.99))
+    assert len(inner)
+    for t, j in inner:
+        assert abs(energy(0.0, step, t, j) - energy(0.0, -step, t, j)) / (2 * step) < 2e-3
+    if 0.001 < state[1] < 0.999:
+        assert abs(energy(step) - energy(-step)) / (2 * step) < 2e-3
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_planted_roles_are_recovered_exactly_without_noise(seed):
+    planted = datasets.boolean_roles("pairs", 0.0, 300, 60, 6, random_state=seed)
+    model = fac.NoisyOrFactorization(6, random_state=0).fit(planted.data)
+    distance = (model.components_[:, None] != planted.roles).sum(axis=2)
+    found, role = linear_sum_assignment(distance)
+    assert distance[found, role].sum() == 0
+    np.testing.assert_array_equal(model.assignments_[:, found[np.argsort(role)]], planted.assignments)
+    np.testing.assert_array_equal(fac.boolean_product(model.assignments_, model.components_), planted.data)
+
+
+def test_roles_denoise():
+    planted = datasets.boolean_roles("pairs", 0.05, n_roles=8, random_state=0)
+    model = fac.NoisyOrFactorization(8, random_state=0).fit(planted.data)
+    wrong = np.mean(fac.boolean_product(model.assignments_, model.components_) != planted.clean)
+    assert wrong < 0.005
+
+
+def test_number_of_roles_and_the_variant_that_overfits():
+    planted = datasets.boolean_roles("pairs", 0.1, 200, 40, 4, random_state=0)
+    model = fac.NoisyOrFactorization(random_state=0, n_refinements=3)
+    offered = [2, 3, 4, 6, 9]
+    both = fac.select_n_roles(model, planted.data, offered, n_folds=3, random_state=0)
+    assert both.rank == 4 and both.costs.shape == (3, 5)
+    fixed = fac.select_n_roles(model, planted.data, offered, n_folds=3, mapping="components", random_state=0)
+    # Roles chosen anew for every test row can only get fewer bits wrong, and go on doing so beyond the planted number.
+    assert (fixed.costs <= both.costs).all()
+    assert fixed.costs.mean(axis=0)[-1] < fixed.costs.mean(axis=0)[2]
+
+
+def test_transfer_cost_of_roles_equals_a_direct_loop():
+    planted = datasets.boolean_roles("pairs", 0.1, 60, 20, 3, random_state=0)
+    train, test = planted.data[:40], planted.data[40:]
+    model = fac.NoisyOrFactorization(3, random_state=0).fit(train)
+    origin = fac.map_rows(train, test, random_state=1)
+    wrong = 0
+    for i, row in zip(origin, test, strict=True):
+        for j, bit in enumerate(row):
+            wrong += bit != any(model.assignments_[i, t] and model.components_[t, j] for t in range(3))
+    assert model.transfer_cost(train, test, random_state=1) == pytest.approx(wrong / 20)
+    best = [min(np.sum(fac.boolean_product([s], model.components_) != row) for s in model.label_sets_) for row in test]
+    assert model.transfer_cost(train, test, "components") == pytest.approx(np.mean(best))
+
+
+def test_estimator_conventions():
+    X = datasets.boolean_roles("pairs", 0.05, 50, 16, 3, random_state=0).data
+    model = fac.NoisyOrFactorization(3, n_init=2, random_state=4)
+    first, second = clone(model).fit(X), clone(model).fit(X)
+    assert clone(first).get_params() == model.get_params()
+    assert first.log_likelihood_ == second.log_likelihood_ and first.n_iter_ > 0 and first.n_features_in_ == 16
+    again = pickle.loads(pickle.dumps(first))
+    np.testing.assert_array_equal(again.predict(X), first.assignments_)
+    single = clone(model).set_params(n_init=1).fit(X)
+    assert first.log_likelihood_ >= single.log_likelihood_ - 1e-6
+
+
+def test_one_role_and_one_row():
+    model = fac.NoisyOrFactorization(1, max_roles=5, random_state=0).fit([[0, 1, 1]])
+    assert model.label_sets_.shape == (2, 1) and np.isfinite(model.log_likelihood_)
+
+
+# --- bad input ------------------------------------------------------------------------------------------------
+
+B = np.eye(6)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: fac.image_patches(np.zeros(5)), ValueError, "image must be a non-empty 2-D"),
+        (lambda: fac.image_patches(np.zeros((5, 9)), 8), ValueError, "size=8"),
+        (lambda: fac.image_from_patches(np.zeros((4, 5)), 8), ValueError, "square patches"),
+        (lambda: fac.image_from_patches(np.zeros((5, 4)), 4), ValueError, "width=4"),
+        (lambda: fac.psnr(np.zeros((2, 2)), np.zeros((2, 3))), ValueError, r"image has shape \(2, 3\)"),
+        (lambda: fac.low_rank(B, 7), ValueError, r"rank=7 .*min\(N, D\)=6"),
+        (lambda: fac.low_rank(B, 2.0), TypeError, "rank must be an integer"),
+        (lambda: fac.low_rank(B * 0.5, 2, boolean=True), ValueError, "X must hold only 0 and 1, got 0.5"),
+        (lambda: fac.optimal_rank(B, B[:4]), ValueError, "clean has shape"),
+        (lambda: fac.svd_transfer_costs(B, B[:, :3]), ValueError, "X2 has 3 columns"),
+        (lambda: fac.svd_transfer_costs(B, B, mapping="identity"), ValueError, "mapping='identity'"),
+        (lambda: fac.map_rows(B[:3], B, "hungarian"), ValueError, "at most as many test"),
+        (lambda: fac.transfer_rank(B, n_splits=0), ValueError, "n_splits=0"),
+        (lambda: fac.transfer_rank(B, max_rank=4), ValueError, "max_rank=4"),
+        (lambda: fac.transfer_rank(B[:1]), ValueError, "at least 2 rows"),
+        (lambda: fac.bicross_validation_rank(B, held_out=1.5), ValueError, "held_out=1.5"),
+        (lambda: fac.bicross_validation_rank(B[:, :1]), ValueError, "at least 2 columns"),
+        (lambda: fac.coverage_rank(B, share=2), ValueError, "share=2"),
+        (lambda: fac.coverage_rank(B * np.nan), ValueError, "NaN or infinite"),
+        (lambda: fac.increment_rank(B, threshold=-1), ValueError, "threshold=-1"),
+        (lambda: fac.NoisyOrFactorization(7).fit(B), ValueError, "n_components=7.*n_samples=6"),
+        (lambda: fac.NoisyOrFactorization(2).fit(B * 2), ValueError, "only 0 and 1, got 2"),
+        (lambda: fac.NoisyOrFactorization(2).fit(B * np.nan), ValueError, "NaN"),
+        (lambda: fac.NoisyOrFactorization(2, cooling=1.0).fit(B), ValueError, "cooling=1.0"),
+        (lambda: fac.NoisyOrFactorization(2, max_roles=0).fit(B), ValueError, "max_roles=0"),
+        (lambda: fac.NoisyOrFactorization(2, n_init=0).fit(B), ValueError, "n_init=0"),
+        (lambda: fac.NoisyOrFactorization(2).fit(B).transfer_cost(B[:3], B), ValueError, "X1 has 3 rows"),
+        (lambda: fac.NoisyOrFactorization(2).fit(B).predict(B[:, :2]), ValueError, "features"),
+        (lambda: fac.select_n_roles(fac.NoisyOrFactorization(), B, [2], n_folds=1), ValueError, "n_folds=1"),
+        (lambda: datasets.boolean_roles("star"), ValueError, "kind='star'"),
+        (lambda: datasets.boolean_roles("tree", n_roles=12), ValueError, "power of 2"),
+        (lambda: datasets.boolean_roles("pairs", flip=1.2), ValueError, "flip=1.2"),
+    ],
+)
+def test_bad_input_is_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize("kind", ["tree", "functional", "random", "templates", "pairs"])
+def test_planted_configurations(kind):
+    planted = datasets.boolean_roles(kind, flip=0.1, random_state=0)
+    product = np.array([[any(z & u) for u in planted.roles.T] for z in planted.assignments[:40]])
+    np.testing.assert_array_equal(product, planted.clean[:40])
+    assert (
+        planted.data.shape == datasets.ROLE_SIZES[kind][:2] and planted.roles.shape[0] == datasets.ROLE_SIZES[kind][2]
+    )
+    assert np.mean(planted.data != planted.clean) == pytest.approx(0.1, abs=0.01)
+    again = datasets.boolean_roles(kind, flip=0.1, random_state=0)
+    np.testing.assert_array_equal(again.data, planted.data)
