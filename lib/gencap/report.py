@@ -179,7 +179,8 @@ def _failure(record):
 
 def _run_row(record):
     values = ", ".join(f"{k}={v!r}" for k, v in record["parameters"].items())
-    cells = (record["status"], record["profile"], record["seed"], f"{record['seconds']:.1f}")
+    status = record["status"] + (", inputs have changed since" if record.get("stale") else "")
+    cells = (status, record["profile"], record["seed"], f"{record['seconds']:.1f}")
     started = record.get("started", "").removesuffix("+00:00").replace("T", " ")
     return (
         f"<tr><td>{_link(record, _stem(record))}"

@@ -134,18 +134,21 @@ def parameters(path):
     """Return the entries of the parameters cell: {name: Parameter}; without such a cell there are none."""
     tagged = [c for c in read_notebook(path)["cells"] if "parameters" in c.get("metadata", {}).get("tags", [])]
     source = "".join(tagged[0]["source"]) if tagged else ""
-    comments = {
-        token.start[0]: token.string.lstrip("# ").rstrip()
-        for token in tokenize.generate_tokens(io.StringIO(source).readline)
-        if token.type == tokenize.COMMENT
-    }
     found = {}
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            default = ast.literal_eval(node.value)
-            type_ = ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else type(default).__name__
-            found[target.id] = Parameter(target.id, type_, default, comments.get(node.end_lineno, ""))
+    try:
+        comments = {
+            token.start[0]: token.string.lstrip("# ").rstrip()
+            for token in tokenize.generate_tokens(io.StringIO(source).readline)
+            if token.type == tokenize.COMMENT
+        }
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.Assign | ast.AnnAssign):
+                name = (node.targets[0] if isinstance(node, ast.Assign) else node.target).id
+                default = ast.literal_eval(node.value)
+                type_ = ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else type(default).__name__
+                found[name] = Parameter(name, type_, default, comments.get(node.end_lineno, ""))
+    except (SyntaxError, tokenize.TokenError, ValueError, AttributeError) as error:
+        raise ParameterError(f"{path}: the parameters cell is not of lines name: type = literal: {error}") from None
     return found
 
 
@@ -377,47 +380,50 @@ def run_all(paths, profile="quick", jobs=None):
     from tqdm import tqdm
 
     stop, lock, children = threading.Event(), threading.Lock(), set()
+    # A group of its own: Ctrl-C reaches a child once, through us.
+    group = (
+        {"start_new_session": True} if os.name == "posix" else {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    )
+
+    def lost(path, values, name, message, traceback=""):
+        """The record of a notebook that could not leave one itself."""
+        error = {"cell": "none", "name": name, "message": message, "traceback": traceback}
+        record = {"notebook": path.name, "parameters": values, "changed": [], "profile": profile, "seed": None}
+        return record | {"seconds": 0.0, "status": "failed", "error": error, "claims": []}
 
     def one(path):
-        pairs = [("profile", profile)] if "profile" in parameters(path) else []
-        values = read_values(path, pairs)
+        try:
+            pairs = [("profile", profile)] if "profile" in parameters(path) else []
+            values = read_values(path, pairs)
+        except ParameterError as error:
+            return lost(path, {}, "ParameterError", str(error))
         if record := finished(path, values):
             tqdm.write(f"{path.name}: unchanged since its last run", file=sys.stderr)
             return record
-        command = [sys.executable, "-m", "gencap", "run", str(path), "--cells"]
-        command += [word for pair in pairs for word in ("-p", *pair)]
         result = run_folder(path, values) / "run.json"
         result.unlink(missing_ok=True)
-        # A group of its own: Ctrl-C reaches the child once, through us.
-        group = {"start_new_session": True} if os.name == "posix" else {"creationflags": 0x200}
+        command = [sys.executable, "-m", "gencap", "run", str(path), "--cells"]
+        command += [word for pair in pairs for word in ("-p", *pair)]
         with lock:
             if stop.is_set():
                 return None
             child = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", **group
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", **group
             )
             children.add(child)
-        errors = []
-        listener = threading.Thread(target=lambda: errors.extend(child.stderr), daemon=True)
-        listener.start()
+        said = []
         quiet = 0.1 if sys.stderr.isatty() else 30
-        with tqdm(total=None, desc=path.stem, unit="cell", mininterval=quiet, dynamic_ncols=True) as bar:
+        with tqdm(desc=path.stem, unit="cell", mininterval=quiet, dynamic_ncols=True) as bar:
             for line in child.stdout:
                 if found := re.fullmatch(r"cell (\d+)/(\d+)\n", line):
                     bar.total = int(found[2])
                     bar.update(int(found[1]) - bar.n)
+                else:
+                    said.append(line)
         child.wait()
-        listener.join()
         with lock:
             children.discard(child)
-        died = {
-            "cell": "none",
-            "name": "exit status",
-            "message": child.returncode,
-            "traceback": "".join(errors).strip(),
-        }
-        lost = {"status": "failed", "claims": [], "changed": [], "seconds": 0.0, "seed": None, "error": died}
-        return read_record(result) or {"notebook": path.name, "parameters": values, "profile": profile} | lost
+        return read_record(result) or lost(path, values, "exit status", child.returncode, "".join(said).strip())
 
     with ThreadPoolExecutor(jobs or min(2, os.cpu_count() or 1)) as pool:
         futures = [pool.submit(one, Path(path)) for path in paths]
@@ -451,7 +457,11 @@ def gather_claims(records):
 
 
 def last_record(path):
-    """Return the record of the latest run of a notebook in a profile as it stands (nothing else changed), or None."""
+    """Return the record of the latest run of a notebook with nothing but the profile changed, or None.
+
+    Its "stale" says whether its inputs have changed since.
+    """
     found = (project_folder() / "build" / "runs" / Path(path).stem).glob("*/run.json")
     found = [r for r in map(read_record, found) if r and set(r["changed"]) <= {"profile"}]
-    return max(found, key=lambda r: r["started"], default=None)
+    latest = max(found, key=lambda r: r["started"], default=None)
+    return latest and latest | {"stale": latest["inputs"] != inputs(path, latest["parameters"])}

@@ -120,6 +120,12 @@ def test_a_file_that_is_no_notebook_is_refused(project, capsys, text):
     assert capsys.readouterr().err.count("cannot be read as a notebook") == 2
 
 
+@pytest.mark.parametrize("source", ["seed: int = 1 +", "seed = len('abc')", "a, b = 1, 2", "seed: int"])
+def test_a_parameters_cell_of_another_form_is_refused(tmp_path, source):
+    with pytest.raises(runner.ParameterError, match="name: type = literal"):
+        runner.parameters(notebook(tmp_path / "a.ipynb", parameters=source))
+
+
 def test_help_lists_the_parameters(tmp_path, capsys):
     assert __main__.main(["run", str(notebook(tmp_path / "a.ipynb")), "--help-notebook"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -205,11 +211,21 @@ def test_every_input_counts(project, monkeypatch):
 # Interruption -------------------------------------------------------------------------------------------------------
 
 
-def start(*words):
-    """Start the command line in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "gencap", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+@pytest.fixture
+def start():
+    """A function that starts the command line in a process of its own; what still runs at the end is interrupted."""
+    started = []
+
+    def go(*words):
+        command = [sys.executable, "-m", "gencap", *map(str, words)]
+        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        return started[-1]
+
+    yield go
+    for child in started:
+        if child.poll() is None:
+            child.send_signal(signal.SIGINT)
+        child.communicate(timeout=30)
 
 
 def wait_for(condition, seconds=40):
@@ -229,7 +245,7 @@ def alive(pid):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT from outside exists on POSIX only")
-def test_an_interrupted_run_leaves_nothing_half_written_and_no_process(project):
+def test_an_interrupted_run_leaves_nothing_half_written_and_no_process(project, start):
     slow = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)"
     path = notebook(project / "notebooks" / "00_a.ipynb", slow, parameters="")
     child, pid = start("run", path), project / "notebooks" / "pid"
@@ -242,14 +258,14 @@ def test_an_interrupted_run_leaves_nothing_half_written_and_no_process(project):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT from outside exists on POSIX only")
-def test_after_an_interruption_only_the_unfinished_notebooks_run_again(project):
+def test_after_an_interruption_only_the_unfinished_notebooks_run_again(project, start):
     quick = "import pathlib\nwith pathlib.Path('runs').open('a') as f: f.write('quick ')"
     slow = "import pathlib, time\npathlib.Path('started').touch()\nif not pathlib.Path('go').exists(): time.sleep(60)"
     folder = project / "notebooks"
     first = notebook(folder / "00_quick.ipynb", quick, parameters="")
     notebook(folder / "01_slow.ipynb", slow, parameters="")
     child = start("all")
-    wait_for(lambda: runner.finished(first, {}) and (folder / "started").exists())
+    wait_for(lambda: (runner.run_folder(first, {}) / "run.json").exists() and (folder / "started").exists())
     child.send_signal(signal.SIGINT)
     assert child.wait(20) == 130
     assert runner.read_record(runner.run_folder(folder / "01_slow.ipynb", {}) / "run.json") is None
@@ -272,11 +288,13 @@ def test_a_failing_notebook_is_in_report_and_exit_status_and_the_others_run(proj
         "import matplotlib.pyplot as plt\nplt.plot([1, 2]);",
     )
     notebook(folder / "01_bad.ipynb", "int('x')")
+    (folder / "02_broken.ipynb").write_text("{", encoding="utf-8")
     notebook(folder / "scratch.ipynb", "1")  # not one of the numbered ones
     assert __main__.main(["all", "--jobs", "2"]) == 1
     said = capsys.readouterr()
-    assert "2 notebooks, 1 failed; 1 refuted" in said.out
+    assert "3 notebooks, 2 failed; 1 refuted" in said.out
     assert "01_bad.ipynb: cell 2 raised ValueError: invalid literal" in said.err
+    assert "02_broken.ipynb cannot be read as a notebook" in said.err
     page = (project / "build" / "report.html").read_text(encoding="utf-8")
     assert "<script" not in page and "src='http" not in page and "href='http" not in page
     assert "invalid literal for int()" in page and "noise &lt;b&gt; &amp; more" in page
@@ -289,7 +307,11 @@ def test_a_failing_notebook_is_in_report_and_exit_status_and_the_others_run(proj
     assert (kept[0]["notebook"], kept[0]["profile"], kept[0]["obtained"]) == ("00_good.ipynb", "quick", 4)
     (project / "build" / "report.html").unlink()
     assert __main__.main(["report"]) == 0
-    assert "invalid literal" in (project / "build" / "report.html").read_text(encoding="utf-8")
+    page = (project / "build" / "report.html").read_text(encoding="utf-8")
+    assert "invalid literal" in page and "changed since" not in page
+    (project / "constraints.txt").write_text("numpy==2.0\n", encoding="utf-8")
+    assert __main__.main(["report"]) == 0
+    assert "changed since" in (project / "build" / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_child_that_dies_is_a_failure(project, monkeypatch):
