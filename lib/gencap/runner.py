@@ -413,7 +413,8 @@ def run_all(paths, profile="quick", jobs=None):
             children.add(child)
         said = []
         quiet = 0.1 if sys.stderr.isatty() else 30
-        with tqdm(desc=path.stem, unit="cell", mininterval=quiet, dynamic_ncols=True) as bar:
+        total = len(read_notebook(path)["cells"])
+        with tqdm(total=total, desc=path.stem, unit="cell", mininterval=quiet, dynamic_ncols=True) as bar:
             for line in child.stdout:
                 if found := re.fullmatch(r"cell (\d+)/(\d+)\n", line):
                     bar.total = int(found[2])

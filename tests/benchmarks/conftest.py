@@ -15,13 +15,13 @@ _tables = {}
 def bench_table():
     """A function (title, header, row): appends a row of values to the table of that title and prints it.
 
-    `header` and `row` are sequences of the same length; numbers are shown with four significant digits.
+    `header` and `row` are sequences of the same length; numbers are shown with five significant digits.
     """
 
     def add(title, header, row):
         if len(header) != len(row):
             raise ValueError(f"{title}: a row of {len(row)} values under a header of {len(header)}")
-        cells = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in row]
+        cells = [f"{v:.5g}" if isinstance(v, float) else str(v) for v in row]
         _tables.setdefault(title, [list(map(str, header))]).append(cells)
         print(f"\n{title}: " + ", ".join(f"{h} {c}" for h, c in zip(header, cells, strict=True)))
 
