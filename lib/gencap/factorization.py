@@ -35,7 +35,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gencap.checks import check_integer, check_number, check_option, check_vectors
+from gencap.checks import check_integer, check_labels, check_number, check_option, check_vectors
 
 _MAPPINGS = ("nearest", "hungarian")
 _FLOOR = 1e-10  # probabilities stay this far from 0 and 1, so that no bit costs an infinite amount
@@ -212,9 +212,10 @@ def svd_transfer_costs(X1, X2, max_rank=None, mapping="nearest", boolean=False, 
         Test matrix; for mapping="hungarian" N2 <= N1.
     max_rank : int or None
         Largest rank; None means min(N1, D).
-    mapping : {"nearest", "hungarian"}
+    mapping : {"nearest", "hungarian"} or array_like of int, shape (N2,)
         Test row to its nearest training row (many to one), or one to one with the least sum of distances. The
-        distance is squared Euclidean, which is Hamming for Boolean rows. Ties are drawn at random.
+        distance is squared Euclidean, which is Hamming for Boolean rows. Ties are drawn at random. An array names the
+        training row of every test row: for generated data, whose pairs are known.
     boolean : bool
         Round the reconstruction at 1/2 and count wrong bits.
     random_state : int, Generator or None
@@ -231,7 +232,10 @@ def svd_transfer_costs(X1, X2, max_rank=None, mapping="nearest", boolean=False, 
     """
     X1, max_rank = _check_matrix("X1", X1, boolean, max_rank, "max_rank")
     X2, _ = _check_matrix("X2", X2, boolean)
-    origin = map_rows(X1, X2, mapping, random_state)
+    if isinstance(mapping, str):
+        origin = map_rows(X1, X2, mapping, random_state)
+    else:
+        origin = check_labels("mapping", mapping, len(X2), len(X1))
     return _errors_by_rank(X1, X2, origin, max_rank, boolean) / len(X2)
 
 

@@ -133,6 +133,16 @@ def test_mappings_against_brute_force():
     np.testing.assert_array_equal(fac.map_rows(X1, X2, "hungarian"), best)
 
 
+def test_known_pairs_make_the_transfer_cost_an_oracle(exact):
+    """With the same rows measured twice, cost minus noise of the second copy is the error to the noise-free matrix."""
+    rng = np.random.default_rng(0)
+    first, noise = exact + rng.normal(size=exact.shape), rng.normal(size=exact.shape)
+    transferred = fac.svd_transfer_costs(first, exact, mapping=np.arange(60))
+    np.testing.assert_allclose(transferred * 60, fac.optimal_rank(first, exact).costs[0])
+    noisy = fac.svd_transfer_costs(first, exact + noise, mapping=np.arange(60))
+    assert noisy.argmin() == transferred.argmin()
+
+
 def test_ties_are_drawn_at_random():
     origin = fac.map_rows(np.zeros((4, 2)), np.zeros((400, 2)), random_state=0)
     assert (np.bincount(origin, minlength=4) > 60).all()
@@ -295,6 +305,8 @@ B = np.eye(6)
         (lambda: fac.optimal_rank(B, B[:4]), ValueError, "clean has shape"),
         (lambda: fac.svd_transfer_costs(B, B[:, :3]), ValueError, "X2 has 3 columns"),
         (lambda: fac.svd_transfer_costs(B, B, mapping="identity"), ValueError, "mapping='identity'"),
+        (lambda: fac.svd_transfer_costs(B, B, mapping=[0, 1]), ValueError, "mapping has 2 entries"),
+        (lambda: fac.svd_transfer_costs(B[:3], B, mapping=np.arange(6)), ValueError, r"mapping holds values 0..5"),
         (lambda: fac.map_rows(B[:3], B, "hungarian"), ValueError, "at most as many test"),
         (lambda: fac.transfer_rank(B, n_splits=0), ValueError, "n_splits=0"),
         (lambda: fac.transfer_rank(B, max_rank=4), ValueError, "max_rank=4"),
