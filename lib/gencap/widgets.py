@@ -129,7 +129,7 @@ class Explorer(ipywidgets.VBox):
             description=axis.title,
             continuous_update=True,
             style={"description_width": "initial"},
-            layout={"width": "34em", "max_width": "100%"},
+            layout={"width": "42em", "max_width": "100%"},
         )
         slider.add_class("gencap-" + name.removeprefix("n_").replace("_", "-"))
         return slider
