@@ -153,7 +153,8 @@ def test_slider_by_keyboard_changes_picture_and_text(lab, page):
 
     handle.focus()
     page.keyboard.press("Home")  # the hottest temperature
-    page.wait_for_timeout(1000)
+    page.wait_for_timeout(500)
+    page.wait_for_function(READY)
     picture.evaluate(RECORD)
     sources, words, values = [picture.get_attribute("src")], [text.inner_text()], [readout.inner_text()]
     for press in range(1, PRESSES + 1):

@@ -215,16 +215,27 @@ def test_smallest_trajectories_are_drawn(steps, objects, clusters):
     betas = np.arange(1.0, steps + 1)
     run = Trajectory(betas, probabilities, None, np.zeros(steps), np.zeros((steps, clusters, 1)))
     flat = SimpleNamespace(betas=betas, curve=np.zeros(steps), value=0.0, index=0)
-    axes = [
-        plots.information_curve(flat, transfer=np.zeros(steps), step=0),
-        plots.n_effective_curve(run, step=0),
-        plots.centroid_tree(run, step=0),
-        plots.cluster_trajectories(run, np.zeros((objects, 1))),
-        plots.assignment_probabilities(run),
-        plots.similarity_heatmap(np.zeros((objects, objects)), plots.distinct_labels(run)),
-        plots.capacity_against_clusters([1], [0.0], selected=1),
-        plots.labels_scatter(np.zeros((objects, 1)), run.labels()),
-        plots.clusters_against_classes(run.labels(), run.labels()),
+    drawn = [
+        lambda ax: plots.information_curve(flat, transfer=np.zeros(steps), step=0, ax=ax),
+        lambda ax: plots.n_effective_curve(run, step=0, ax=ax),
+        lambda ax: plots.centroid_tree(run, step=0, ax=ax),
+        lambda ax: plots.cluster_trajectories(run, np.zeros((objects, 1)), ax=ax),
+        lambda ax: plots.assignment_probabilities(run, ax=ax),
+        lambda ax: plots.similarity_heatmap(np.zeros((objects, objects)), plots.distinct_labels(run), ax=ax),
+        lambda ax: plots.capacity_against_clusters([1], [0.0], selected=1, ax=ax),
+        lambda ax: plots.labels_scatter(np.zeros((objects, 1)), run.labels(), ax=ax),
+        lambda ax: plots.clusters_against_classes(run.labels(), run.labels(), ax=ax),
     ]
-    for ax in axes:
-        ax.figure.canvas.draw()
+    figure = Figure()
+    for draw, ax in zip(drawn, figure.subplots(3, 3).flat, strict=True):
+        assert draw(ax) is ax
+    figure.draw_without_rendering()
+
+
+@pytest.mark.parametrize(
+    "name", ["n_effective_curve", "centroid_tree", "cluster_trajectories", "assignment_probabilities"]
+)
+def test_a_figure_is_opened_when_no_axes_are_given(tree, name):
+    ax = getattr(plots, name)(tree)
+    assert pyplot.figure(pyplot.get_fignums()[-1]) is ax.figure
+    assert ax.get_xlabel() and ax.get_ylabel()
