@@ -7,6 +7,7 @@ split comes at beta = 1 / (2 lambda_max), lambda_max the largest eigenvalue of t
 
 import numpy as np
 from scipy.linalg import eigvalsh
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
@@ -20,8 +21,65 @@ from .similarity import softmax
 __all__ = ["AnnealedKMeans"]
 
 PERTURBATION = 1e-3  # of the data's spread; coincident centroids could never part without it
-TOLERANCE = 1e-5  # of the data's spread, largest step of a centroid at which a temperature counts as done
-MAX_ITERATIONS = 400  # close to a split, convergence is slow without end
+TOLERANCE = 1e-4  # of the data's spread, largest step of a centroid at which a temperature counts as done
+MAX_SWEEPS = 100  # close to a split, convergence is slow without end
+LONGEST_LEAP = 16.0  # of the extrapolation, in steps
+COPIES = 1e-2  # of the data's spread; centroids closer than this are copies of one
+
+
+def _fixed_point(X, centroids, beta, tolerance):
+    """Centroids of a fixed point of expectation-maximisation at one temperature, and the sweeps it took.
+
+    Close to a split the steps shrink by a factor near 1. Two steps show the factor, and the third leaps (squared
+    extrapolation after Varadhan and Roland 2008); every leap is followed by plain steps, whose fixed points are kept.
+    """
+    mass, sums = np.empty(len(centroids)), np.empty_like(centroids)
+
+    def step(centroids):
+        kernels.em_sweep(X, centroids, beta, mass, sums)
+        alive = mass > 1e-12  # a centroid that nobody is assigned to stays where it is
+        return np.where(alive[:, None], sums / np.where(alive, mass, 1.0)[:, None] - centroids, 0.0)
+
+    for sweeps in range(2, MAX_SWEEPS + 1, 2):
+        first = step(centroids)
+        if np.abs(first).max() < tolerance:
+            return centroids + first, sweeps - 1
+        second = step(centroids + first)
+        bend = np.linalg.norm(second - first)
+        leap = min(max(np.linalg.norm(first) / bend, 1.0), LONGEST_LEAP) if bend > 0 else 1.0
+        centroids = centroids + 2 * leap * first + leap**2 * (second - first)
+    return centroids, sweeps
+
+
+def _lend_copy(X, centroids, beta, scale, rng):
+    """Move one centroid from a cluster that has copies to spare to a single one that wants to split; True if so.
+
+    A cluster becomes unstable where 2 beta lambda_max of its own covariance passes 1 (Rose 1998), but one centroid
+    alone cannot split. Which clusters hold the copies was decided by chance at hotter splits.
+    """
+    near = cdist(centroids, centroids) < COPIES * scale
+    groups = connected_components(near, directed=False)[1]
+    counts = np.bincount(groups)
+    lender, single = counts.argmax(), np.flatnonzero(counts[groups] == 1)
+    if counts[lender] < 2 or single.size == 0:
+        return False
+    probabilities = softmax(-beta * cdist(X, centroids, "sqeuclidean"))
+    growth, directions = np.zeros(single.size), []
+    for n, k in enumerate(single):
+        weights = probabilities[:, k] / max(probabilities[:, k].sum(), 1e-300)
+        offsets, direction = X - centroids[k], rng.standard_normal(X.shape[1])
+        for _ in range(10):  # power iteration: a lower bound of the eigenvalue is all that is needed
+            direction = (weights * (offsets @ direction)) @ offsets
+            length = np.linalg.norm(direction)
+            direction /= max(length, 1e-300)
+        growth[n] = 2 * beta * length
+        directions.append(direction)
+    chosen = growth.argmax()
+    if growth[chosen] < 1.0:
+        return False
+    copy = np.flatnonzero(groups == lender)[0]
+    centroids[copy] = centroids[single[chosen]] + COPIES * scale * directions[chosen]
+    return True
 
 
 class AnnealedKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
@@ -151,20 +209,15 @@ class AnnealedKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
 
     def _run_em(self, X, betas, scale, offset, init, rng):
         shape = (self.n_clusters, X.shape[1])
-        mass, sums = np.empty(self.n_clusters), np.empty(shape)
         centroids, path, sweeps = np.zeros(shape), np.empty((len(betas), *shape)), 0
         for t, beta in enumerate(betas):
             if init is not None:
                 centroids = init.centroids[t] - offset
-            centroids = centroids + PERTURBATION * scale * rng.standard_normal(shape) / np.sqrt(shape[1])
-            for _ in range(MAX_ITERATIONS):
-                kernels.em_sweep(X, centroids, beta, mass, sums)
-                sweeps += 1
-                alive = mass > 1e-12  # a centroid that nobody is assigned to stays where it is
-                step = np.zeros(shape)
-                step[alive] = sums[alive] / mass[alive, None] - centroids[alive]
-                centroids = centroids + step
-                if np.abs(step).max() < TOLERANCE * scale:
+            for _ in range(self.n_clusters):
+                centroids = centroids + PERTURBATION * scale * rng.standard_normal(shape) / np.sqrt(shape[1])
+                centroids, done = _fixed_point(X, centroids, beta, TOLERANCE * scale)
+                sweeps += done
+                if init is not None or not _lend_copy(X, centroids, beta, scale, rng):
                     break
             path[t] = centroids
         return path, np.array([cdist(X, centroids, "sqeuclidean") for centroids in path]), sweeps

@@ -130,7 +130,7 @@ def check_similarity(name, X, dtype=np.float32):
         asymmetry = _largest_asymmetry(X)
     if asymmetry > 1e-6 * scale:
         raise ValueError(
-            f"{name} must be symmetric within 1e-6 of its largest entry, got a difference of {asymmetry / scale:.2g} of it"
+            f"{name} must be symmetric within 1e-6 of its largest entry, got a difference of {asymmetry / scale:.2g}"
         )
     return X
 

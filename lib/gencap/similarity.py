@@ -299,7 +299,10 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         state = State(X, self._rule(), self._weights(X), self.n_clusters, rng)
         if init is None:
             starts = self._starts(X, np.random.default_rng(seeds[-2]))
-            ends = [self._cool(X, unit, np.random.default_rng(seed), start) for seed, start in zip(seeds, starts)]
+            ends = [
+                self._cool(X, unit, np.random.default_rng(seed), start)
+                for seed, start in zip(seeds, starts, strict=False)
+            ]
             state.start_labels(min(ends, key=lambda labels: self._labels_cost(labels, X, constant)))
         return self._heat(state, betas, unit, init, constant)
 
