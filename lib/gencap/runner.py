@@ -94,7 +94,7 @@ class Parameter:
         except ValueError:
             raise ParameterError(f"{self.name}: {text!r} is not of type {self.type}; accepted is {self}") from None
         if value != self.default:
-            special = [float(v) for v in re.findall(rf"({_NUMBER}) = ", self.comment)]
+            special = [float(v) for v in re.findall(rf"({_NUMBER}) (?:=|stands for) ", self.comment)]
             for each in value if isinstance(value, list) else [value]:
                 outside = self.range and each not in special and not self.range[0] <= each <= self.range[1]
                 if outside or (self.options and str(each) not in self.options):
