@@ -19,6 +19,7 @@ from .checks import check_labels
 
 __all__ = [
     "COLOURS",
+    "DASHES",
     "MARKERS",
     "SEQUENTIAL",
     "assignment_probabilities",
