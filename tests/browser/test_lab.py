@@ -20,10 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "notebooks" / "00_start_here.ipynb"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 PRESSES = 8
-# Console errors that say nothing about the notebook: the token of the first request arrives after the first probe, and
-# a page opened on a single document asks for a saved workspace that does not exist.
-HARMLESS = [r"Failed to load resource.*\b404\b.*/lab/api/workspaces/"]
-
 READY = """() => {
     const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
     return kernel && kernel.connectionStatus === 'connected' && kernel.status === 'idle';
@@ -178,4 +174,4 @@ def test_slider_by_keyboard_changes_picture_and_text(lab, page):
     page.wait_for_function("n => window.changed.length >= n", arg=PRESSES + 3)
     button.click()
     assert readout.inner_text() not in values
-    assert [problem for problem in page.problems if not any(re.search(known, problem) for known in HARMLESS)] == []
+    assert page.problems == []  # the pinned JupyterLab logs no error of its own
