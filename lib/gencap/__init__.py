@@ -10,13 +10,13 @@ __version__ = "0.1.0"
 # room -> the names it gives to the package; a room without names is used as gc.ROOM
 _ROOMS = {
     "annealing": ("Trajectory",),
-    "bottleneck": ("InformationBottleneck", "SideInformationBottleneck", "ConditionalBottleneck"),
     "capacity": (
         "Capacity",
         "generalization_capacity",
         "hamming_capacity",
         "kary_capacity",
         "kary_information",
+        "kary_optimal_beta",
         "shannon_capacity",
     ),
     "centroid": ("AnnealedKMeans",),
@@ -27,17 +27,8 @@ _ROOMS = {
     "datasets": (),
     "dominant": ("DominantSets",),
     "factorization": ("NoisyOrFactorization",),
-    "maxent": (
-        "LeastAngleClustering",
-        "HistogramClustering",
-        "ParametricDistributionalClustering",
-        "SelfOrganizingClustering",
-        "ComplexityConstrainedClustering",
-        "SmoothKMeans",
-    ),
     "measures": (),
     "metrics": ("align_labels",),
-    "nonredundant": ("ConstrainedModelClustering", "ConditionalEnsemble"),
     "pairwise": ("PairwiseClustering",),
     "plots": (),
     "quadratic": ("CorrelationClustering", "MinCut", "MaxCut"),
