@@ -126,7 +126,7 @@ def _words(message):
     return f"{message.text} ({message.location.get('url', '')})"
 
 
-def test_slider_by_keyboard_changes_picture_and_text(lab, page):
+def test_slider_by_keyboard_changes_picture_and_text(page, lab):
     page.goto(lab)
     page.wait_for_function(READY)
     page.evaluate("() => jupyterapp.commands.execute('notebook:run-all-cells')")
