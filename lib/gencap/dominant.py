@@ -141,7 +141,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         betas : array_like, shape (T,), or None
             Ascending step counts in 1..n_clusters * max_steps; None takes up to 60, evenly spaced, the last included.
         init : None
-            Not used: the dynamics starts from equal participation.
+            Not used: the dynamics starts from equal participation (up to a thousandth, to break ties).
 
         Returns
         -------
@@ -164,6 +164,8 @@ class DominantSets(ClusterMixin, BaseEstimator):
         steps = _check_steps(betas, last)
         probabilities = np.full((len(steps), n_objects, n_clusters), 1 / n_clusters, np.float32)
         cores, row = np.full(n_objects, -1), 0
+        # Equal blocks would balance each other forever: a thousandth of unevenness lets one of them win.
+        uneven = 1 + 1e-3 * np.random.default_rng(0).random(n_objects)
 
         def record(until, members, k):
             """The steps below `until` show the clusters cut off so far and `members` as cluster k."""
@@ -181,7 +183,8 @@ class DominantSets(ClusterMixin, BaseEstimator):
             if not free.any():
                 break
             members = free
-            states = replicator_dynamics(X, free / free.sum(), self.max_steps, self.shift)
+            start = free * uneven
+            states = replicator_dynamics(X, start / start.sum(), self.max_steps, self.shift)
             for step, v in enumerate(states, 1):
                 record(k * self.max_steps + step, members, k)
                 members = free & (v >= self.cutoff * v.max())
