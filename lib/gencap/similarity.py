@@ -83,8 +83,7 @@ class State:
         rule = self.rule
         order = self.rng.permutation(self.n_objects)
         total = np.empty((0, 0)) if total is None else total
-        floor = rule.floor if mode == kernels.MEANFIELD else 0.0
-        rest = (order, rule.kind, mode, beta, rule.shift, rule.p, rule.scale, floor, skip, self.weights,
+        rest = (order, rule.kind, mode, beta, rule.shift, rule.p, rule.scale, rule.floor, skip, self.weights,
                 rule.use_diagonal, self.size, self.links, total, self.rng)  # fmt: skip
         if self.sparse:
             X = self.X
@@ -144,6 +143,8 @@ class State:
         for _ in range(max_sweeps):
             if self.sweep(kernels.GIBBS, beta) == 0.0:
                 break
+            if self.rule.kind != kernels.QUADRATIC:
+                self.refresh()
 
 
 def softmax(scores):

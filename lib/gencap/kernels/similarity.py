@@ -71,6 +71,14 @@ def _potentials(kind, field, old, weight, diagonal, size, links, shift, p, scale
 
 
 @njit(inline="always")
+def _keep_last(old, weight, size, h):
+    """Bind a row to its cluster if it is the only one there: normalised cuts are costs of non-empty clusters."""
+    for k in range(size.shape[0]):
+        if old[k] > 0.5 and size[k] - weight * old[k] < EMPTY * weight:
+            h[k] = -1e30
+
+
+@njit(inline="always")
 def _decide(mode, beta, h, old, floor, rng, new):
     """Fill `new` with the row's next assignment probabilities (a one-hot row for the samplers)."""
     n_clusters = h.shape[0]
@@ -150,7 +158,7 @@ def incremental_sweep(
     X : (N, N) symmetric; self_similarity : (N,), its diagonal, close together where X[i, i] would miss the cache.
     Q : (K, N) assignment probabilities; F : (K, N) = Q X; both are kept up to date.
     order : (M,) int, the rows to visit.
-    floor : float, smallest assignment probability in mean field.
+    floor : float, smallest assignment probability in mean field; above 0, the samplers never empty a cluster.
     skip : float, a row whose probabilities change by at most this is left as it is.
     weights : (N,) object weights; size : (K,) = Q weights; links : (K, K), upper triangle.
     use_diagonal : bool, whether self-similarities count.
@@ -172,6 +180,8 @@ def incremental_sweep(
         if total.shape[0] > 0:
             for k in range(n_clusters):
                 total[i, k] += h[k]
+        if floor > 0.0 and mode != MEANFIELD:
+            _keep_last(old, weights[i], size, h)
         _decide(mode, beta, h, old, floor, rng, new)
         change = 0.0
         for k in range(n_clusters):
@@ -219,6 +229,8 @@ def sparse_sweep(
         if total.shape[0] > 0:
             for k in range(n_clusters):
                 total[i, k] += h[k]
+        if floor > 0.0 and mode != MEANFIELD:
+            _keep_last(old, weights[i], size, h)
         _decide(mode, beta, h, old, floor, rng, new)
         change = 0.0
         for k in range(n_clusters):
