@@ -34,6 +34,7 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted, validate_data
+from tqdm.auto import tqdm
 
 from gencap.checks import check_integer, check_labels, check_number, check_option, check_vectors
 
@@ -750,7 +751,9 @@ def _grow_and_prune(X, sets, state, rng, n_extra=2):
     return state, free_energy, n_steps + steps
 
 
-def select_n_roles(model, X, n_components, n_folds=5, mapping="nearest", random_state=None, n_jobs=None):
+def select_n_roles(
+    model, X, n_components, n_folds=5, mapping="nearest", random_state=None, n_jobs=None, progress=False
+):
     """Number of roles by cross-validated transfer cost: the smallest within one standard error of the least.
 
     Parameters
@@ -768,6 +771,8 @@ def select_n_roles(model, X, n_components, n_folds=5, mapping="nearest", random_
         For the folds and for ties.
     n_jobs : int or None
         Parallel fits, as in joblib.
+    progress : bool
+        Show a bar.
 
     Returns
     -------
@@ -787,7 +792,9 @@ def select_n_roles(model, X, n_components, n_folds=5, mapping="nearest", random_
         for train, test in folds
         for k in offered
     )
-    costs = np.array(Parallel(n_jobs=n_jobs)(tasks)).reshape(n_folds, len(offered))
+    finished = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+    costs = np.array(list(tqdm(finished, total=n_folds * len(offered), disable=not progress, leave=False)))
+    costs = costs.reshape(n_folds, len(offered))
     return RankSelection(one_standard_error_rank(costs, offered), offered, costs, offered[_argmins(costs) - 1])
 
 
