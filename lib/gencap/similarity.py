@@ -104,6 +104,9 @@ class State:
         """
         blocked = self.rule.kind == kernels.QUADRATIC and not self.sparse
         stored = True
+        if self.rule.floor > 0.0:
+            np.maximum(self.Q, self.rule.floor, out=self.Q)  # rows that do not move are left as they are
+            self.refresh()
         for _ in range(max_sweeps):
             if stored:
                 moved = self.sweep(kernels.MEANFIELD, beta, SKIP)
@@ -167,8 +170,16 @@ def top_eigenvalue(X, add=None, sign=1.0):
     Returns
     -------
     float
-        0 for a matrix of zeros or a single object.
+        0 for a matrix of zeros or a single object, and where the value is rounding: below 1e-6 of the size of X.
     """
+    size = np.linalg.norm(X.data if scipy.sparse.issparse(X) else X)
+    if size == 0.0:
+        return 0.0
+    value = _top_eigenvalue(X, add, sign)
+    return value if value > 1e-6 * size else min(value, 0.0)
+
+
+def _top_eigenvalue(X, add, sign):
     n_objects, diagonal = X.shape[0], X.diagonal().astype(np.float64)
 
     def product(v):
@@ -182,6 +193,12 @@ def top_eigenvalue(X, add=None, sign=1.0):
     operator = LinearOperator((n_objects, n_objects), matvec=product, dtype=np.float64)
     start = np.random.default_rng(0).standard_normal(n_objects)
     return float(eigsh(operator, k=1, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)[0])
+
+
+def centring(sums):
+    """The operator (u = ones): (v -> (I - uu'/N) X (I - uu'/N) v - X v), for a matrix X with row sums `sums`."""
+    n_objects, total = len(sums), sums.sum()
+    return lambda v: (total / n_objects**2 * v.sum() - sums @ v / n_objects) - sums * (v.sum() / n_objects)
 
 
 def temperature_unit(numerator, eigenvalue):
@@ -252,9 +269,9 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         size = np.bincount(labels, minlength=n_clusters).astype(np.float64)
         return float(self._cost(links, diagonal, size, constant))
 
-    def _cool(self, X, unit, rng, start):
-        """One start cooled to zero temperature: (cost, labels)."""
-        state = State(X, self._rule(), self._weights(X), self.n_clusters, rng)
+    def _cool(self, X, unit, rng, start, rule=None):
+        """Labels of one start, cooled to zero temperature."""
+        state = State(X, rule or self._rule(), self._weights(X), self.n_clusters, rng)
         labels, first = start
         state.start_labels(labels)
         for step in COOLING[COOLING >= first]:

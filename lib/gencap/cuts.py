@@ -1,0 +1,202 @@
+"""Normalised cuts: what a partition cuts, each cluster normalised by its degree or its size (000 chapter 6.1).
+
+Both are costs of K non-empty clusters: one cluster that holds everything cuts nothing and costs 0. So no sampler moves
+the last member of a cluster, and mean field keeps every assignment probability above 1e-9. Self-similarities are
+not used.
+"""
+
+import numpy as np
+
+from .checks import check_number
+from .kernels import similarity as kernels
+from .similarity import Rule, SimilarityClustering, State, centring, temperature_unit, top_eigenvalue
+
+__all__ = ["AdaptiveRatioCut", "NormalizedCut"]
+
+FLOOR = 1e-9  # smallest assignment probability; without it, an empty cluster of no cost absorbs every run
+KINK = 1.1  # the cut with p below it is cooled with this p first: at p = 1 the cost has a kink at equal sizes
+LATEST = 8.0  # units; a lopsided start must not be heated before it had its chance
+
+
+def _degrees(X):
+    """Sums of the similarities to the other objects, shape (N,)."""
+    return X.sum(axis=1, dtype=np.float64) - X.diagonal().astype(np.float64)
+
+
+def _random_labels(n_objects, n_clusters, rng, alone=()):
+    """Random labels, every cluster taken; the objects `alone` have the last clusters for themselves."""
+    order = rng.permutation(np.setdiff1d(np.arange(n_objects), alone))
+    n_shared = n_clusters - len(alone)
+    labels = np.empty(n_objects, np.int64)
+    labels[alone] = n_shared + np.arange(len(alone))
+    labels[order] = rng.integers(n_shared, size=len(order))
+    labels[order[:n_shared]] = np.arange(n_shared)
+    return labels
+
+
+class NormalizedCut(SimilarityClustering):
+    """Normalised cut (000 Eq. 101): R = sum_k links(O_k, rest) / degree(O_k).
+
+    For clusters of equal size whose objects have equal degrees it orders the clusterings as pairwise clustering does.
+    It is not invariant under a shift of the similarities.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters K.
+    inference : {"meanfield", "gibbs", "metropolis"}
+        How the probabilities on the fine grid are computed; cooling is always Gibbs.
+    n_init : int
+        Random starts that are cooled; the one of lowest cost is kept.
+    n_sweeps : int
+        Sweeps that the samplers average over at every temperature (not used by mean field).
+    random_state : int or None
+
+    Attributes
+    ----------
+    labels_ : ndarray of int, shape (N,)
+    trajectory_ : Trajectory
+
+    Raises
+    ------
+    ValueError
+        From `cost`, `anneal` and `fit`: also when an object's similarities to the others sum to 0 or less.
+
+    Notes
+    -----
+    Given the fields, the new potentials of an object take O(K): the links and degrees of the clusters are kept up to
+    date (000 Eq. 105-112). The temperature unit is sum(d) / (2 l1(X - dd'/sum(d))) with the degrees d.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2), np.ones((4, 4))) + 0.1
+    >>> labels = gc.NormalizedCut(n_clusters=2, random_state=0).fit(X).labels_
+    >>> bool(np.all(labels[:4] == labels[0]) and labels[0] != labels[-1])
+    True
+    """
+
+    def __init__(self, n_clusters=2, inference="meanfield", n_init=3, n_sweeps=120, random_state=None):
+        self.n_clusters = n_clusters
+        self.inference = inference
+        self.n_init = n_init
+        self.n_sweeps = n_sweeps
+        self.random_state = random_state
+
+    def _rule(self):
+        return Rule(kernels.ASSOCIATION, floor=FLOOR)
+
+    def _weights(self, X):
+        degrees = _degrees(X)
+        low = np.flatnonzero(~(degrees > 0))
+        if low.size:
+            rows = ", ".join(map(str, low[:10])) + (", ..." if low.size > 10 else "")
+            raise ValueError(
+                f"X has {low.size} rows ({rows}) whose similarities to the others sum to 0 or less; accepted by the "
+                "normalised cut are positive degrees"
+            )
+        return degrees
+
+    def _unit(self, X):
+        degrees = self._weights(X)
+        total = degrees.sum()
+        return temperature_unit(total, 2 * top_eigenvalue(X, lambda v: -degrees * (degrees @ v / total)))
+
+    def _constant(self, X):
+        self._weights(X)  # `cost` refuses what `anneal` refuses
+        return 0.0
+
+    def _starts(self, X, rng):
+        return [(_random_labels(X.shape[0], self.n_clusters, rng), 0.0) for _ in range(self.n_init)]
+
+    def _cost(self, links, diagonal, size, constant):
+        degree = links.sum(axis=1)
+        taken = size > 0
+        return 1.0 * taken.sum() - (np.diag(links)[taken] / degree[taken]).sum()
+
+
+class AdaptiveRatioCut(SimilarityClustering):
+    """Adaptive ratio cut (000 Eq. 117): every cut normalised by the sizes of the two clusters it separates.
+
+    R = sum_{k<l} links(O_k, O_l) (|O_k|^(-1/(p-1)) + |O_l|^(-1/(p-1)))^(p-1). At p = 2 it is Ratio Cut,
+    sum_k links(O_k, rest) / |O_k|; for p -> 1 the bracket tends to 1 / min(|O_k|, |O_l|), the Cheeger cut. The smaller
+    p, the less it pays to cut off a single object.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters K.
+    p : float
+        1 (Cheeger) to 2 (Ratio Cut).
+    inference : {"meanfield", "gibbs", "metropolis"}
+        How the probabilities on the fine grid are computed; cooling is always Gibbs.
+    n_init : int
+        Starts that are cooled; every second one is lopsided, with objects of low degree alone in their clusters: from
+        a random start, the branch that leads to balanced partitions never finds the singletons of Ratio Cut.
+    n_sweeps : int
+        Sweeps that the samplers average over at every temperature (not used by mean field).
+    random_state : int or None
+
+    Attributes
+    ----------
+    labels_ : ndarray of int, shape (N,)
+    trajectory_ : Trajectory
+
+    Notes
+    -----
+    Given the fields, the new potentials of an object take O(K^2): the links between the clusters are kept up to date
+    (000 Eq. 119-125, with q_ju in the last sum of Eq. 121). The temperature unit is N / (2^(p-1) l1), l1 the top
+    eigenvalue of the centred X.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2), np.ones((4, 4))) + 0.1
+    >>> labels = gc.AdaptiveRatioCut(n_clusters=2, p=1.2, random_state=0).fit(X).labels_
+    >>> bool(np.all(labels[:4] == labels[0]) and labels[0] != labels[-1])
+    True
+    """
+
+    def __init__(self, n_clusters=2, p=1.5, inference="meanfield", n_init=6, n_sweeps=120, random_state=None):
+        self.n_clusters = n_clusters
+        self.p = p
+        self.inference = inference
+        self.n_init = n_init
+        self.n_sweeps = n_sweeps
+        self.random_state = random_state
+
+    def _rule(self, lowest=1.0):
+        return Rule(kernels.RATIO, p=max(check_number("p", self.p, 1.0, 2.0), lowest), floor=FLOOR)
+
+    def _unit(self, X):
+        p = self._rule().p
+        return temperature_unit(X.shape[0], 2 ** (p - 1) * top_eigenvalue(X, centring(_degrees(X))))
+
+    def _constant(self, X):
+        self._rule()  # `cost` refuses what `anneal` refuses
+        return 0.0
+
+    def _starts(self, X, rng):
+        starts, order = [], np.argsort(_degrees(X), kind="stable")
+        for n in range(self.n_init):
+            n_alone = 1 + n // 2 % (self.n_clusters - 1) if n % 2 and self.n_clusters > 1 else 0
+            alone = order[n // 2 % len(order) :][:n_alone]
+            starts.append((_random_labels(len(order), self.n_clusters, rng, alone), LATEST if n_alone else 0.0))
+        return starts
+
+    def _cool(self, X, unit, rng, start):
+        labels = super()._cool(X, unit, rng, start, self._rule(KINK))
+        if self.p < KINK:
+            state = State(X, self._rule(), self._weights(X), self.n_clusters, rng)
+            state.start_labels(labels)
+            state.descend(1e9 * unit)
+            labels = state.labels()
+        return labels
+
+    def _cost(self, links, diagonal, size, constant):
+        taken = np.flatnonzero(size)
+        return sum(
+            links[k, v] * kernels.ratio_factor(size[k], size[v], float(self.p))
+            for n, k in enumerate(taken)
+            for v in taken[n + 1 :]
+        )
