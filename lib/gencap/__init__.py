@@ -35,10 +35,19 @@ _ROOMS = {
     "report": (),
     "resources": (),
     "runner": (),
-    "selection": ("Selection", "select_n_clusters", "bic", "aic"),
+    "selection": (
+        "Instability",
+        "Selection",
+        "aic",
+        "bic",
+        "disagreement",
+        "instability",
+        "relative_instability",
+        "select_n_clusters",
+    ),
     "similarity": ("SimilarityClustering",),
     "sources": (),
-    "transfer": ("transfer_costs",),
+    "transfer": ("split_similarities", "transfer_cost", "transfer_costs", "transfer_labels"),
     "widgets": (),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
