@@ -47,7 +47,14 @@ _ROOMS = {
     ),
     "similarity": ("SimilarityClustering",),
     "sources": (),
-    "transfer": ("split_similarities", "transfer_cost", "transfer_costs", "transfer_labels"),
+    "transfer": (
+        "TransferSelection",
+        "select_by_transfer_cost",
+        "split_similarities",
+        "transfer_cost",
+        "transfer_costs",
+        "transfer_labels",
+    ),
     "widgets": (),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

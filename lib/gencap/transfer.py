@@ -1,24 +1,42 @@
 """Transfer costs: what a solution found on one data set costs on another (000 chapters 3 and 5.4.2, 002).
 
-A transfer has two parts: a *mapping* carries the labels of data set 1 to the objects of data set 2 (the functions
-`map_...`), and the model's own cost judges them on data set 2. A solution that has fitted the noise of data set 1 is
-dear there.
+A transfer has two parts: a *mapping* carries the solution of data set 1 to the objects of data set 2, and the model's
+own cost judges it there. A solution that has fitted the noise of data set 1 is dear on data set 2; the number of
+clusters of least transfer cost is selected.
+
+On similarities a mapping is a labelling (the functions `map_...`). On vectors it is a matrix M of probabilities, one
+distribution over the clusters of data set 1 for every object of data set 2, and k-means costs
+
+    R^T = mean_i' sum_k M[i', k] d(mu_k, x2_i')                                (002 Eq. 3, 11 to 14; 000 Eq. 29 to 33)
+
+with d the squared Euclidean distance, which is Hamming's for Boolean data and rounded centroids. Mixtures need no
+mapping: their density judges any object.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
+from joblib import Parallel, delayed
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+from tqdm.auto import tqdm
 
 from .annealing import Trajectory, one_hot
-from .checks import check_integer, check_labels, check_option, check_similarity, check_vectors
+from .checks import check_integer, check_labels, check_number, check_option, check_similarity, check_vectors
+from .factorization import map_rows, one_standard_error_rank
 from .kernels.similarity import QUADRATIC
 from .measures import match_objects
-from .similarity import SimilarityClustering
+from .similarity import SimilarityClustering, softmax
 
 __all__ = [
+    "TransferSelection",
     "map_hungarian",
     "map_nearest_cluster",
+    "mapping_probabilities",
+    "one_cluster_cost",
+    "select_by_transfer_cost",
     "split_similarities",
     "transfer_cost",
     "transfer_costs",
@@ -232,38 +250,290 @@ def _quadratic_rule(model):
     return rule
 
 
-def transfer_cost(model, X1, X2, mapping="nearest_cluster", cross=None):
-    """Cost of data set 2 under the clustering of data set 1, per pair of objects (002 Eq. 8-10).
+# Vectors ----------------------------------------------------------------------------------------------------------
+
+VECTOR_MAPPINGS = ("nearest_cluster", "identity", "nearest_object", "hungarian", "soft", "soft_object")
+
+
+def one_cluster_cost(X1):
+    """Mean cost of an object when all of X1 (N, D) is one cluster: squared distance to the mean, or, for Boolean
+    data, number of bits that differ from the majority's."""
+    X1 = _check_rows("X1", X1)
+    centre = X1.mean(axis=0)
+    return float(((X1 - (centre > 0.5 if X1.dtype == bool else centre).astype(float)) ** 2).sum() / len(X1))
+
+
+def mapping_probabilities(mapping, X1, X2, labels1, centroids, factor=0.75):
+    """Probability that an object of data set 2 is mapped to each cluster of data set 1.
 
     Parameters
     ----------
-    model : CorrelationClustering, MinCut or MaxCut
-        Clusters X1; the hard labels at the coldest step are transferred.
-    X1, X2 : array_like or scipy.sparse matrix, shapes (N1, N1) and (N2, N2)
-        Similarities inside the two data sets, e.g. from `split_similarities`.
-    mapping : {"nearest_cluster", "hungarian", "identity"}
-        See `transfer_labels`.
-    cross : array_like or scipy.sparse matrix, shape (N2, N1)
-        See `transfer_labels`.
+    mapping : str
+        "nearest_cluster": to the nearest centroid (002 Eq. 4, 000 Eq. 30).
+        "identity": row i of X2 is object i, the generative mapping of generated data (002 Eq. 5).
+        "nearest_object": to the cluster of the nearest object (002 Eq. 1); ties are drawn at random.
+        "hungarian": to the cluster of an object of its own, least sum of distances (000 Eq. 26).
+        "soft": exp(-beta d) over the centroids (002 Eq. 14, 000 Eq. 32).
+        "soft_object": exp(-beta d) over the objects, then their clusters (002 Eq. 12 and 13).
+    X1, X2 : array_like, shapes (N1, D) and (N2, D)
+    labels1 : array_like of int, shape (N1,)
+    centroids : array_like, shape (K, D)
+    factor : float
+        Of the soft mappings: beta = factor / `one_cluster_cost(X1)`; the source has 0.75. Its R(s, X, 1) must be
+        read as the MEAN cost: with the sum beta is so small that every object belongs to all clusters.
 
     Returns
     -------
-    float
-        `model.cost` on X2 divided by N2 (N2 - 1) / 2; for edges of +-1 and no shift, correlation clustering's is the
-        share of pairs that disagree with the labels.
+    ndarray, shape (N2, K)
+        Rows sum to 1; zeros and ones unless the mapping is soft.
 
     Raises
     ------
     ValueError
-        Any other model or mapping, a missing `cross`, shapes that do not fit, or what `anneal` refuses.
+        Unknown mapping, shapes that do not fit ("identity": N1 = N2, "hungarian": N2 <= N1), factor < 0.
     """
-    check_option("mapping", mapping, MAPPINGS)
+    check_option("mapping", mapping, VECTOR_MAPPINGS)
+    X1, X2, centroids = check_vectors("X1", X1), check_vectors("X2", X2), check_vectors("centroids", centroids)
+    for name, rows in (("X2", X2), ("centroids", centroids)):
+        if rows.shape[1] != X1.shape[1]:
+            raise ValueError(f"{name} has {rows.shape[1]} columns, accepted is {X1.shape[1]} as in X1")
+    labels1 = check_labels("labels1", labels1, len(X1), len(centroids))
+    beta = check_number("factor", factor, 0.0) / (one_cluster_cost(X1) or 1.0)
+    if mapping == "soft":
+        return softmax(-beta * cdist(X2, centroids, "sqeuclidean"))
+    clusters = one_hot(labels1, len(centroids))
+    if mapping == "soft_object":
+        return softmax(-beta * cdist(X2, X1, "sqeuclidean")) @ clusters
+    if mapping == "nearest_cluster":
+        return one_hot(cdist(X2, centroids, "sqeuclidean").argmin(axis=1), len(centroids))
+    if mapping == "identity":
+        if len(X1) != len(X2):
+            raise ValueError(
+                f"X2 has {len(X2)} objects, accepted are {len(X1)} as in X1: mapping='identity' pairs rows"
+            )
+        return clusters
+    # Ties occur in Boolean data; the fixed seed draws them at random and yet the same way in every run.
+    return clusters[map_rows(X1, X2, mapping.removesuffix("_object"), random_state=0)]
+
+
+def _check_rows(name, X):
+    """Vectors as float64, or Boolean if they are: that decides the distance."""
+    return check_vectors(name, X, bool if np.asarray(X).dtype == bool else np.float64)
+
+
+def _fit_centroids(model, X1):
+    """Centroids (K, D) and labels (N1,) of the model on X1; for Boolean data those of k-means with Hamming distance."""
+    fitted = clone(model).fit(X1.astype(np.float64))
+    if not hasattr(fitted, "cluster_centers_"):
+        raise ValueError(
+            f"model is {type(model).__name__}, accepted are quadratic models, models with centroids, and mixtures"
+        )
+    centroids, labels = fitted.cluster_centers_, fitted.labels_
+    for _ in range(100 if X1.dtype == bool else 0):
+        centroids, before = (centroids > 0.5).astype(np.float64), labels
+        labels = cdist(X1, centroids, "sqeuclidean").argmin(axis=1)
+        clusters = one_hot(labels, len(centroids))
+        size = clusters.sum(axis=0)[:, None]
+        if (labels == before).all():
+            break
+        centroids = np.where(size > 0, clusters.T @ X1 / np.maximum(size, 1), centroids)
+    return centroids, labels
+
+
+# Costs and selection ----------------------------------------------------------------------------------------------
+
+
+def transfer_cost(model, X1, X2, mapping="nearest_cluster", cross=None, factor=0.75):
+    """Cost of data set 2 under the solution of data set 1 (002 Eq. 3, 6, 8-14).
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted to X1. CorrelationClustering, MinCut or MaxCut: the hard labels at the coldest step are transferred.
+        With `cluster_centers_` (AnnealedKMeans, scikit-learn's KMeans): centroids and hard labels. With
+        `score_samples` (scikit-learn's GaussianMixture): the density.
+    X1, X2 : array_like or scipy.sparse matrix
+        Similarities inside the two data sets, (N1, N1) and (N2, N2), e.g. from `split_similarities`; or vectors
+        (N1, D) and (N2, D). Boolean vectors are compared by Hamming distance, others by the squared Euclidean one.
+    mapping : str
+        See `transfer_labels` (similarities) and `mapping_probabilities` (centroids); mixtures have no other than the
+        default.
+    cross : array_like or scipy.sparse matrix, shape (N2, N1)
+        For similarities, see `transfer_labels`.
+    factor : float
+        For soft mappings, see `mapping_probabilities`.
+
+    Returns
+    -------
+    float
+        Quadratic models: `model.cost` on X2 divided by N2 (N2 - 1) / 2; for edges of +-1 and no shift, correlation
+        clustering's is the share of pairs that disagree with the labels. Centroids: distance per object, in squared
+        units of the data or in bits that differ. Mixtures: negative log likelihood per object, in nats.
+
+    Raises
+    ------
+    ValueError
+        Any other model or mapping, a missing `cross`, shapes that do not fit, or what the model refuses.
+    """
+    return _costs(model, X1, X2, (mapping,), cross, factor)[1]
+
+
+def _costs(model, X1, X2, mappings, cross=None, factor=0.75):
+    """Cost on data set 1, then the transfer cost to data set 2 by each mapping, all of one fit."""
+    if isinstance(model, SimilarityClustering):
+        return _quadratic_costs(model, X1, X2, mappings, cross)
+    X1, X2 = _check_rows("X1", X1), _check_rows("X2", X2)
+    if X1.dtype != X2.dtype or X1.shape[1] != X2.shape[1]:
+        raise ValueError(f"X2 has {X2.shape[1]} {X2.dtype} columns, accepted are {X1.shape[1]} of {X1.dtype} as in X1")
+    if hasattr(model, "score_samples"):
+        for mapping in mappings:
+            check_option("mapping", mapping, ("nearest_cluster",))
+        fitted = clone(model).fit(X1)
+        return [-fitted.score(X1)] + [-fitted.score(X2)] * len(mappings)
+    for mapping in mappings:
+        check_option("mapping", mapping, VECTOR_MAPPINGS)
+    centroids, labels1 = _fit_centroids(model, X1)
+    costs = [((X1 - centroids[labels1]) ** 2).sum() / len(X1)]
+    distances = cdist(X2, centroids, "sqeuclidean")
+    for mapping in mappings:
+        probabilities = mapping_probabilities(mapping, X1, X2, labels1, centroids, factor)
+        costs.append((probabilities * distances).sum() / len(X2))
+    return [float(cost) for cost in costs]
+
+
+def _quadratic_costs(model, X1, X2, mappings, cross):
+    for mapping in mappings:
+        check_option("mapping", mapping, MAPPINGS)
     _quadratic_rule(model)
     X1, X2 = check_similarity("X1", X1), check_similarity("X2", X2)
+    for name, X in (("X1", X1), ("X2", X2)):
+        if X.shape[0] < 2:
+            raise ValueError(f"{name} has 1 object, accepted are 2 and more")
     n_objects = X2.shape[0]
-    if n_objects < 2:
-        raise ValueError("X2 has 1 object, accepted are 2 and more")
-    labels2 = transfer_labels(model, coldest_labels(model, X1), X1, cross, mapping)
-    if labels2.size != n_objects:
-        raise ValueError(f"X2 has {n_objects} objects, accepted are {labels2.size}, as many as labels are transferred")
-    return model.cost(labels2, X2) / (n_objects * (n_objects - 1) / 2)
+    labels1 = coldest_labels(model, X1)
+    costs = [model.cost(labels1, X1) / (labels1.size * (labels1.size - 1) / 2)]
+    for mapping in mappings:
+        labels2 = transfer_labels(model, labels1, X1, cross, mapping)
+        if labels2.size != n_objects:
+            raise ValueError(
+                f"X2 has {n_objects} objects, accepted are {labels2.size}, as many as labels are transferred"
+            )
+        costs.append(model.cost(labels2, X2) / (n_objects * (n_objects - 1) / 2))
+    return costs
+
+
+@dataclass(eq=False, repr=False)
+class TransferSelection:
+    """Result of `select_by_transfer_cost`.
+
+    Attributes
+    ----------
+    n_clusters : int
+        The offered number of least median transfer cost.
+    one_standard_error : int
+        The smallest offered number whose mean cost is within one standard error of the least. The error is that of
+        the difference, repetition by repetition: what makes a whole data set dear does not count.
+    offered : list of int
+    costs, training_costs : ndarray, shape (n_repetitions, len(offered))
+        Transfer costs, and what the same fits cost on data set 1.
+    median : ndarray, shape (len(offered),)
+    quartiles : ndarray, shape (2, len(offered))
+        Lower and upper quartile of the transfer costs.
+    selected : ndarray of int, shape (n_repetitions,)
+        What each repetition would have selected alone.
+    """
+
+    offered: list
+    costs: np.ndarray
+    training_costs: np.ndarray
+
+    def __post_init__(self):
+        self.median = np.median(self.costs, axis=0)
+        self.quartiles = np.quantile(self.costs, [0.25, 0.75], axis=0)
+        self.selected = np.array(self.offered)[self.costs.argmin(axis=1)]
+        self.n_clusters = self.offered[int(self.median.argmin())]
+        few = len(self.costs) < 2
+        self.one_standard_error = self.n_clusters if few else one_standard_error_rank(self.costs, self.offered)
+
+    def __repr__(self):
+        pairs = ", ".join(f"{k}: {value:.4g}" for k, value in zip(self.offered, self.median, strict=True))
+        return (
+            f"TransferSelection({self.n_clusters} clusters, {self.one_standard_error} within one standard error; "
+            f"median transfer cost {pairs})"
+        )
+
+
+def _split(model, X, rng):
+    """Random halves of a data set: (X1, X2), with the cross similarities for models on similarities."""
+    if isinstance(model, SimilarityClustering):
+        return split_similarities(X, rng)[:3]
+    X = _check_rows("X", X)
+    return tuple(X[half] for half in np.array_split(rng.permutation(len(X)), 2))
+
+
+def _repetition(model, data, offered, mappings, factor, rng):
+    """Costs (K, 1 + mappings) of one pair of data sets."""
+    X1, X2, *cross = data(rng) if callable(data) else _split(model, data, rng)
+    order = "n_components" if hasattr(model, "score_samples") else "n_clusters"
+    with threadpool_limits(1):  # threads of small matrix products wait for each other many times longer than they work
+        return [_costs(clone(model).set_params(**{order: k}), X1, X2, mappings, *cross, factor=factor) for k in offered]
+
+
+def select_by_transfer_cost(
+    model,
+    data,
+    n_clusters,
+    mapping="nearest_cluster",
+    factor=0.75,
+    n_repetitions=20,
+    random_state=None,
+    n_jobs=None,
+    progress=True,
+):
+    """Transfer costs of every offered number of clusters on repeated pairs of data sets.
+
+    Parameters
+    ----------
+    model : estimator
+        As for `transfer_cost`; its number of clusters is overridden.
+    data : array_like, or callable(rng) -> (X1, X2) or (X1, X2, cross)
+        One data set, split at random into halves in every repetition; or what draws a new pair from a
+        numpy Generator.
+    n_clusters : iterable of int
+        Numbers of clusters to offer, ascending.
+    mapping : str or sequence of str
+        See `transfer_cost`. Several mappings share the fits.
+    factor : float
+        For soft mappings, see `mapping_probabilities`.
+    n_repetitions : int
+    random_state : int, numpy.random.Generator or None
+        For splits or draws; the model has its own.
+    n_jobs : int or None
+        Worker processes (joblib) over repetitions; the result does not depend on it.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    TransferSelection, or dict of mapping -> TransferSelection if `mapping` is a sequence
+
+    Raises
+    ------
+    ValueError
+        `n_clusters` is empty or does not ascend, "identity" for random halves (their pairs are unknown), or what
+        `transfer_cost` refuses.
+
+    Source: document 002, sections 2.2, 3, 6 and 7; document 000, chapter 3.3.
+    """
+    offered = [check_integer("n_clusters", k) for k in n_clusters]
+    if not offered or offered != sorted(set(offered)):
+        raise ValueError(f"n_clusters={offered} must be a non-empty ascending sequence")
+    mappings = (mapping,) if isinstance(mapping, str) else tuple(mapping)
+    if "identity" in mappings and not callable(data):
+        raise ValueError("mapping='identity' needs data as a callable that draws pairs; random halves have no pairs")
+    rngs = np.random.default_rng(random_state).spawn(check_integer("n_repetitions", n_repetitions))
+    tasks = (delayed(_repetition)(model, data, offered, mappings, factor, rng) for rng in rngs)
+    done = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+    costs = np.array(list(tqdm(done, total=len(rngs), desc="repetitions", disable=not progress, leave=False)))
+    found = {name: TransferSelection(offered, costs[:, :, 1 + m], costs[:, :, 0]) for m, name in enumerate(mappings)}
+    return found[mapping] if isinstance(mapping, str) else found

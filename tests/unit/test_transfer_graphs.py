@@ -144,8 +144,8 @@ def test_bad_input_is_named():
     labels = np.zeros(10, int)
     with pytest.raises(ValueError, match="mapping='nearest'.*'nearest_cluster'"):
         gc.transfer_cost(model, X1, X2, "nearest", cross)
-    with pytest.raises(ValueError, match="AnnealedKMeans.*CorrelationClustering"):
-        gc.transfer_cost(gc.AnnealedKMeans(2), X1, X2, cross=cross)
+    with pytest.raises(ValueError, match="PairwiseClustering.*CorrelationClustering"):
+        gc.transfer_cost(gc.PairwiseClustering(2), X1, X2, cross=cross)
     with pytest.raises(ValueError, match="cross is missing"):
         gc.transfer_cost(model, X1, X2)
     with pytest.raises(ValueError, match=r"cross has shape \(10, 9\), accepted is \(objects of data set 2, 10\)"):
