@@ -94,7 +94,7 @@ class State:
         rule = self.rule
         order = self.rng.permutation(self.n_objects)
         return kernels.fresh_sweep(
-            self.X, self.diagonal, self.padded, order, beta, rule.shift, rule.scale, rule.floor, self.size, self.rng
+            self.X, self.diagonal, self.padded, order, beta, rule.shift, rule.scale, rule.floor, self.size
         )
 
     def relax(self, beta, max_sweeps=HEATING_SWEEPS):

@@ -22,6 +22,8 @@ from . import FAST
 
 QUADRATIC, ASSOCIATION, RATIO = 0, 1, 2
 MEANFIELD, GIBBS, METROPOLIS = 0, 1, 2
+OLD, NEW, FIELD, H = 0, 1, 2, 3  # rows of a kernel's work array; one array, because each one costs reference counts
+ENTRY = 1e-3  # of `skip`: smaller changes of one entry are left out of a row that moves
 EMPTY = 1e-4  # soft size (in objects) below which the own association of a cluster, O(size), is left out
 
 
@@ -36,108 +38,141 @@ def ratio_factor(a, b, p):
 
 
 @njit(inline="always")
-def _rows(n_clusters):
-    """Work rows: field, old and new probabilities, potentials."""
-    return np.empty(n_clusters), np.empty(n_clusters), np.empty(n_clusters), np.empty(n_clusters)
+def _work(n_clusters):
+    """Work array of a kernel; four columns at a time are one vector, and clusters that do not exist cost too much."""
+    row = np.zeros((4, (n_clusters + 3) // 4 * 4))
+    row[H, n_clusters:] = 1e30
+    return row
 
 
 @njit(inline="always")
-def _potentials(kind, field, old, weight, diagonal, size, links, shift, p, scale, h):
+def _exp(x):
+    """exp(x) for x <= 0, 0 below -60; relative error 1e-15.
+
+    Unlike a call of the mathematical library it is vectorised, and it gives the same on every processor that has
+    fused multiply-add.
+    """
+    n = np.floor(max(x, -60.0) * 1.4426950408889634 + 0.5)
+    f = max(x, -60.0) - n * 0.6931471803691238
+    f -= n * 1.9082149292705877e-10
+    p = 1 / 479001600.0
+    for c in (
+        1 / 39916800.0, 1 / 3628800.0, 1 / 362880.0, 1 / 40320.0, 1 / 5040.0, 1 / 720.0, 1 / 120.0, 1 / 24.0, 1 / 6.0,
+        0.5, 1.0, 1.0,
+    ):  # fmt: skip
+        p = p * f + c
+    return p * np.int64((np.int64(n) + 1023) << 52).view(np.float64) if x > -60.0 else 0.0
+
+
+@njit(inline="always")
+def _potentials(kind, row, weight, diagonal, size, links, shift, p, scale):
+    """Fill row[H] from row[OLD] and row[FIELD]."""
     n_clusters = size.shape[0]
     if kind == QUADRATIC:
         for k in range(n_clusters):
-            h[k] = -scale * (field[k] + shift * (size[k] - old[k]))
+            row[H, k] = -scale * (row[FIELD, k] + shift * (size[k] - row[OLD, k]))
     elif kind == ASSOCIATION:
         for k in range(n_clusters):
-            others = size[k] - weight * old[k]
-            own = links[k, k] - old[k] * (2.0 * field[k] + old[k] * diagonal)
+            others = size[k] - weight * row[OLD, k]
+            own = links[k, k] - row[OLD, k] * (2.0 * row[FIELD, k] + row[OLD, k] * diagonal)
             before = own / others if others > EMPTY * weight else 0.0
-            h[k] = -scale * ((own + 2.0 * field[k] + diagonal) / (others + weight) - before)
+            row[H, k] = -scale * ((own + 2.0 * row[FIELD, k] + diagonal) / (others + weight) - before)
     else:
         for k in range(n_clusters):
-            h[k] = 0.0
+            row[H, k] = 0.0
         for k in range(n_clusters):
-            size_k = size[k] - old[k]
+            size_k = size[k] - row[OLD, k]
             for v in range(k + 1, n_clusters):
-                size_v = size[v] - old[v]
-                cut = links[k, v] - old[k] * field[v] - old[v] * field[k]
+                size_v = size[v] - row[OLD, v]
+                cut = links[k, v] - row[OLD, k] * row[FIELD, v] - row[OLD, v] * row[FIELD, k]
                 before = 0.0
                 if size_k > 1e-12 and size_v > 1e-12:
                     before = cut * ratio_factor(size_k, size_v, p)
                 if size_v > 1e-12:
-                    h[k] += (cut + field[v]) * ratio_factor(size_k + 1.0, size_v, p) - before
+                    row[H, k] += (cut + row[FIELD, v]) * ratio_factor(size_k + 1.0, size_v, p) - before
                 if size_k > 1e-12:
-                    h[v] += (cut + field[k]) * ratio_factor(size_k, size_v + 1.0, p) - before
+                    row[H, v] += (cut + row[FIELD, k]) * ratio_factor(size_k, size_v + 1.0, p) - before
 
 
 @njit(inline="always")
-def _keep_last(old, weight, size, h):
+def _keep_last(row, weight, size):
     """Bind a row to its cluster if it is the only one there: normalised cuts are costs of non-empty clusters."""
     for k in range(size.shape[0]):
-        if old[k] > 0.5 and size[k] - weight * old[k] < EMPTY * weight:
-            h[k] = -1e30
+        if row[OLD, k] > 0.5 and size[k] - weight * row[OLD, k] < EMPTY * weight:
+            row[H, k] = -1e30
 
 
 @njit(inline="always")
-def _decide(mode, beta, h, old, floor, rng, new):
-    """Fill `new` with the row's next assignment probabilities (a one-hot row for the samplers)."""
-    n_clusters = h.shape[0]
-    if mode == METROPOLIS:
-        current = 0
-        for k in range(n_clusters):
-            if old[k] > old[current]:
-                current = k
-        offered = int(rng.random() * n_clusters)
-        rise = beta * (h[offered] - h[current])
-        chosen = offered if rise <= 0.0 or rng.random() < np.exp(-rise) else current
-        for k in range(n_clusters):
-            new[k] = 1.0 if k == chosen else 0.0
-        return
-    lowest = h[0]
+def _softmax(row, n_clusters, beta, floor):
+    """Fill row[NEW] with the assignment probabilities of row[H], none of them below `floor`."""
+    lowest = row[H, 0]
     for k in range(1, n_clusters):
-        lowest = min(lowest, h[k])
+        lowest = min(lowest, row[H, k])
     total = 0.0
-    for k in range(n_clusters):
-        rise = beta * (h[k] - lowest)
-        new[k] = np.exp(-rise) if rise < 87.0 else 0.0  # beyond, float32 holds a zero
-        total += new[k]
-    if mode == GIBBS:
-        level = rng.random() * total
-        chosen = -1
+    for k in range(row.shape[1]):
+        row[NEW, k] = _exp(-beta * (row[H, k] - lowest))
+        total += row[NEW, k]
+    inverse = 1.0 / total
+    for k in range(row.shape[1]):
+        row[NEW, k] *= inverse
+    if floor > 0.0:
+        total = 0.0
         for k in range(n_clusters):
-            level -= new[k]
-            if chosen < 0 and level < 0.0:
-                chosen = k
-        if chosen < 0:  # rounding left nothing of the level: the best cluster is as good as any
-            chosen = np.argmin(h)
+            row[NEW, k] = max(row[NEW, k], floor)
+            total += row[NEW, k]
         for k in range(n_clusters):
-            new[k] = 1.0 if k == chosen else 0.0
-    else:
-        inverse = 1.0 / total
-        for k in range(n_clusters):
-            new[k] *= inverse
-        if floor > 0.0:
-            total = 0.0
-            for k in range(n_clusters):
-                new[k] = max(new[k], floor)
-                total += new[k]
-            for k in range(n_clusters):
-                new[k] /= total
+            row[NEW, k] /= total
 
 
 @njit(inline="always")
-def _book(kind, field, old, new, weight, diagonal, size, links):
+def _decide(mode, beta, row, n_clusters, floor, rng):
+    """Fill row[NEW] with the next assignment probabilities (a one-hot row for the samplers); return their change."""
+    if mode == METROPOLIS:
+        chosen = 0
+        for k in range(n_clusters):
+            if row[OLD, k] > row[OLD, chosen]:
+                chosen = k
+        offered = int(rng.random() * n_clusters)
+        rise = beta * (row[H, offered] - row[H, chosen])
+        if rise <= 0.0 or rng.random() < np.exp(-rise):
+            chosen = offered
+    else:
+        _softmax(row, n_clusters, beta, floor if mode == MEANFIELD else 0.0)
+        if mode == GIBBS:
+            level = rng.random()
+            chosen = -1
+            for k in range(n_clusters):
+                level -= row[NEW, k]
+                if chosen < 0 and level < 0.0:
+                    chosen = k
+            if chosen < 0:  # rounding left nothing of the level: the best cluster is as good as any
+                chosen = 0
+                for k in range(n_clusters):
+                    if row[NEW, k] > row[NEW, chosen]:
+                        chosen = k
+    if mode != MEANFIELD:
+        for k in range(n_clusters):
+            row[NEW, k] = 1.0 if k == chosen else 0.0
+    change = 0.0
+    for k in range(n_clusters):
+        change = max(change, abs(row[NEW, k] - row[OLD, k]))
+    return change
+
+
+@njit(inline="always")
+def _book(kind, row, weight, diagonal, size, links):
     """Bring the sizes and links of the clusters up to date with the change of one row."""
     n_clusters = size.shape[0]
     for k in range(n_clusters):
-        size[k] += weight * (new[k] - old[k])
+        size[k] += weight * (row[NEW, k] - row[OLD, k])
     if kind == ASSOCIATION:
         for k in range(n_clusters):
-            links[k, k] += (new[k] - old[k]) * (2.0 * field[k] + (new[k] + old[k]) * diagonal)
+            old, new = row[OLD, k], row[NEW, k]
+            links[k, k] += (new - old) * (2.0 * row[FIELD, k] + (new + old) * diagonal)
     elif kind == RATIO:
         for k in range(n_clusters):
             for v in range(k + 1, n_clusters):
-                links[k, v] += (new[k] - old[k]) * field[v] + (new[v] - old[v]) * field[k]
+                links[k, v] += (row[NEW, k] - row[OLD, k]) * row[FIELD, v] + (row[NEW, v] - row[OLD, v]) * row[FIELD, k]
 
 
 @njit(cache=True, fastmath=FAST)
@@ -166,37 +201,34 @@ def incremental_sweep(
 
     Returns
     -------
-    moved : float, mean over the visited rows of the largest change of a probability.
+    moved : float, mean over the visited rows of the largest change of a probability; a skipped row counts 0.
     """
     n_clusters = size.shape[0]
-    field, old, new, h = _rows(n_clusters)
+    row = _work(n_clusters)
     moved = 0.0
     for i in order:
+        own = self_similarity[i]
         for k in range(n_clusters):
-            old[k] = Q[k, i]
-            field[k] = F[k, i] - self_similarity[i] * old[k]
-        diagonal = self_similarity[i] if use_diagonal else 0.0
-        _potentials(kind, field, old, weights[i], diagonal, size, links, shift, p, scale, h)
+            row[OLD, k] = Q[k, i]
+            row[FIELD, k] = F[k, i] - own * row[OLD, k]
+        diagonal = own if use_diagonal else 0.0
+        _potentials(kind, row, weights[i], diagonal, size, links, shift, p, scale)
         if total.shape[0] > 0:
             for k in range(n_clusters):
-                total[i, k] += h[k]
+                total[i, k] += row[H, k]
         if floor > 0.0 and mode != MEANFIELD:
-            _keep_last(old, weights[i], size, h)
-        _decide(mode, beta, h, old, floor, rng, new)
-        change = 0.0
-        for k in range(n_clusters):
-            change = max(change, abs(new[k] - old[k]))
-        moved += change
+            _keep_last(row, weights[i], size)
+        change = _decide(mode, beta, row, n_clusters, floor, rng)
         if change <= skip:
             continue
+        moved += change
         for k in range(n_clusters):
             before = Q[k, i]
-            Q[k, i] = new[k]
-            step = Q[k, i] - before
-            new[k] = Q[k, i]  # as stored, so that fields and books follow the same number
-            if step != 0:
-                _add_row(F, k, X, i, step)
-        _book(kind, field, old, new, weights[i], diagonal, size, links)
+            if abs(row[NEW, k] - row[OLD, k]) > ENTRY * skip:
+                Q[k, i] = row[NEW, k]
+                _add_row(F, k, X, i, Q[k, i] - before)
+            row[NEW, k] = Q[k, i]  # as stored, so that fields and books follow the same number
+        _book(kind, row, weights[i], diagonal, size, links)
     return moved / max(order.shape[0], 1)
 
 
@@ -211,42 +243,41 @@ def sparse_sweep(
     proportional to its number of neighbours.
     """
     n_clusters = size.shape[0]
-    field, old, new, h = _rows(n_clusters)
+    row = _work(n_clusters)
     moved = 0.0
     for i in order:
         diagonal = 0.0
         for k in range(n_clusters):
-            old[k] = Q[i, k]
-            field[k] = 0.0
+            row[OLD, k] = Q[i, k]
+            row[FIELD, k] = 0.0
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
             if j == i:
                 diagonal = values[e] if use_diagonal else 0.0
                 continue
             for k in range(n_clusters):
-                field[k] += values[e] * Q[j, k]
-        _potentials(kind, field, old, weights[i], diagonal, size, links, shift, p, scale, h)
+                row[FIELD, k] += values[e] * Q[j, k]
+        _potentials(kind, row, weights[i], diagonal, size, links, shift, p, scale)
         if total.shape[0] > 0:
             for k in range(n_clusters):
-                total[i, k] += h[k]
+                total[i, k] += row[H, k]
         if floor > 0.0 and mode != MEANFIELD:
-            _keep_last(old, weights[i], size, h)
-        _decide(mode, beta, h, old, floor, rng, new)
-        change = 0.0
-        for k in range(n_clusters):
-            change = max(change, abs(new[k] - old[k]))
-        moved += change
+            _keep_last(row, weights[i], size)
+        change = _decide(mode, beta, row, n_clusters, floor, rng)
         if change > skip:
+            moved += change
             for k in range(n_clusters):
-                Q[i, k] = new[k]
-                new[k] = Q[i, k]
-            _book(kind, field, old, new, weights[i], diagonal, size, links)
+                Q[i, k] = row[NEW, k]
+                row[NEW, k] = Q[i, k]
+            _book(kind, row, weights[i], diagonal, size, links)
     return moved / max(order.shape[0], 1)
 
 
 @njit(cache=True, fastmath=FAST)
-def _four_rows_five_clusters(x0, x1, x2, x3, q0, q1, q2, q3, q4, fields, k):
-    """fields[r, k + c] = x_r . q_c for four rows and five clusters: twenty sums that stay in registers."""
+def _four_rows_five_clusters(X, rows, Q, k, fields):
+    """fields[r, k + c] = X[rows[r]] . Q[k + c] for four rows and five clusters: twenty sums that stay in registers."""
+    x0, x1, x2, x3 = X[rows[0]], X[rows[1]], X[rows[2]], X[rows[3]]
+    q0, q1, q2, q3, q4 = Q[k], Q[k + 1], Q[k + 2], Q[k + 3], Q[k + 4]
     zero = np.float32(0)
     a0 = a1 = a2 = a3 = a4 = b0 = b1 = b2 = b3 = b4 = zero
     c0 = c1 = c2 = c3 = c4 = d0 = d1 = d2 = d3 = d4 = zero
@@ -285,7 +316,7 @@ def _four_rows_five_clusters(x0, x1, x2, x3, q0, q1, q2, q3, q4, fields, k):
 
 
 @njit(cache=True, fastmath=FAST)
-def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, floor, size, rng):
+def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, floor, size):
     """One mean-field sweep of a quadratic model with fields computed on the way; about two passes over X at K=10.
 
     Four rows share each reading of Q; inside a group of four, later rows are corrected by X_ab dq_a, so the result
@@ -300,39 +331,38 @@ def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, floor, size, r
     moved : float, mean over the rows of the largest change of a probability.
     """
     n_clusters, n_objects = size.shape[0], X.shape[0]
-    old, new, h, field = np.empty(n_clusters), np.empty(n_clusters), np.empty(n_clusters), np.empty(n_clusters)
+    row = _work(n_clusters)
     fields = np.zeros((4, Q.shape[0]))
-    links = np.empty((0, 0))
     rows = np.empty(4, np.int64)
     moved = 0.0
     for start in range(0, n_objects, 4):
         count = min(4, n_objects - start)
         for r in range(4):
             rows[r] = order[start + min(r, count - 1)]
-        x0, x1, x2, x3 = X[rows[0]], X[rows[1]], X[rows[2]], X[rows[3]]
         first = 0
         while first < n_clusters:
             k = max(0, min(first, Q.shape[0] - 5))  # the last block overlaps the one before it
-            _four_rows_five_clusters(x0, x1, x2, x3, Q[k], Q[k + 1], Q[k + 2], Q[k + 3], Q[k + 4], fields, k)
+            _four_rows_five_clusters(X, rows, Q, k, fields)
             first += 5
         for r in range(count):
             i = rows[r]
+            own = self_similarity[i]
             for k in range(n_clusters):
-                old[k] = Q[k, i]
-                field[k] = fields[r, k] - self_similarity[i] * old[k]
-            _potentials(QUADRATIC, field, old, 1.0, 0.0, size, links, shift, 0.0, scale, h)
-            _decide(MEANFIELD, beta, h, old, floor, rng, new)
+                old = np.float64(Q[k, i])
+                row[OLD, k] = old
+                row[H, k] = -scale * (fields[r, k] - own * old + shift * (size[k] - old))
+            _softmax(row, n_clusters, beta, floor)
             change = 0.0
             for k in range(n_clusters):
-                Q[k, i] = new[k]
-                step = new[k] - old[k]
+                Q[k, i] = row[NEW, k]
+                step = row[NEW, k] - row[OLD, k]
                 change = max(change, abs(step))
                 size[k] += step
-                h[k] = step
+                row[NEW, k] = step
             for later in range(r + 1, count):
                 similarity = np.float64(X[rows[later], i])
                 for k in range(n_clusters):
-                    fields[later, k] += similarity * h[k]
+                    fields[later, k] += similarity * row[NEW, k]
             moved += change
     return moved / n_objects
 

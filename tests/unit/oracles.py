@@ -1,0 +1,84 @@
+"""Costs, weights and sums over all K^N assignments, written out plainly: what the fast code is tested against."""
+
+import itertools
+
+import numpy as np
+
+from gencap.kernels.similarity import ASSOCIATION, QUADRATIC
+
+
+def assignments(n_objects, n_clusters):
+    """All K^N labelings, shape (K^N, N)."""
+    return np.array(list(itertools.product(range(n_clusters), repeat=n_objects)))
+
+
+def random_similarity(n_objects, rng, positive=False, diagonal=True, dtype=np.float64):
+    X = rng.random((n_objects, n_objects)) + 0.1 if positive else rng.standard_normal((n_objects, n_objects))
+    X = (X + X.T) / 2
+    if not diagonal:
+        np.fill_diagonal(X, 0.0)
+    return X.astype(dtype)
+
+
+def correlation_cost(labels, X, shift=0.0):
+    """Weight of disagreement, pair by pair."""
+    cost = 0.0
+    for i, j in itertools.combinations(range(len(labels)), 2):
+        weight = X[i, j] + shift
+        cost += max(-weight, 0) if labels[i] == labels[j] else max(weight, 0)
+    return cost
+
+
+def cut_cost(labels, X):
+    return sum(X[i, j] for i, j in itertools.combinations(range(len(labels)), 2) if labels[i] != labels[j])
+
+
+def coclustering(labelings, weights):
+    """Probability that i and j share a cluster, for labelings (M, N) of the given weights (M,)."""
+    same = labelings[:, :, None] == labelings[:, None, :]
+    return np.tensordot(weights / weights.sum(), same, 1)
+
+
+def plug_in_cost(Q, X, rule, weights):
+    """The cost of `rule` with assignment probabilities in the place of assignments."""
+    links = Q.T @ X @ Q
+    if not rule.use_diagonal:
+        links -= (Q * np.diag(X)[:, None]).T @ Q
+    size = weights @ Q
+    if rule.kind == QUADRATIC:
+        overlap = Q @ Q.T
+        return -rule.scale * np.triu((X + rule.shift) * overlap, 1).sum()
+    if rule.kind == ASSOCIATION:
+        return -rule.scale * sum(links[k, k] / size[k] for k in range(len(size)) if size[k] > 0)
+    cost, e = 0.0, 1 / (rule.p - 1) if rule.p > 1 else np.inf
+    for k, v in itertools.combinations(range(len(size)), 2):
+        if size[k] > 0 and size[v] > 0:
+            if rule.p == 1:
+                cost += links[k, v] / min(size[k], size[v])
+            else:
+                cost += links[k, v] * (size[k] ** -e + size[v] ** -e) ** (rule.p - 1)
+    return cost
+
+
+def hardened_costs(Q, i, X, rule, weights):
+    """Cost with row i put into each cluster in turn, shape (K,): the potentials up to a constant."""
+    costs = []
+    for k in range(Q.shape[1]):
+        hard = Q.copy()
+        hard[i] = np.eye(Q.shape[1])[k]
+        costs.append(plug_in_cost(hard, X, rule, weights))
+    return np.array(costs)
+
+
+def boltzmann(costs, beta):
+    """Probabilities proportional to exp(-beta cost)."""
+    weights = np.exp(-beta * (costs - costs.min()))
+    return weights / weights.sum()
+
+
+def plain_sweep(Q, order, beta, X, rule, weights):
+    """One asynchronous mean-field sweep straight from the plug-in cost; returns the new Q."""
+    Q = Q.copy()
+    for i in order:
+        Q[i] = boltzmann(hardened_costs(Q, i, X, rule, weights), beta)
+    return Q

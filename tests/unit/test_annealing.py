@@ -1,0 +1,114 @@
+"""Trajectories: grids, hard labels, entropies, merging of coincident clusters, storage."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import log_softmax
+from scipy.stats import entropy
+
+from gencap.annealing import Trajectory, beta_grid, check_betas, check_start, one_hot
+
+
+def trajectory(n_steps=3, n_objects=12, n_clusters=4, seed=0, potentials=True):
+    rng = np.random.default_rng(seed)
+    betas = np.geomspace(0.5, 40, n_steps)
+    h = rng.random((n_steps, n_objects, n_clusters)) * 3
+    P = np.exp(log_softmax(-betas[:, None, None] * h, axis=2))
+    return Trajectory(
+        betas, P, h if potentials else None, rng.random(n_steps), rng.random((n_steps, n_clusters, 2)), 0.7
+    )
+
+
+def test_grid_ascends_in_units():
+    grid = beta_grid(3.0, 0.8, 20, 25)
+    assert grid[0] == pytest.approx(2.4) and grid[-1] == pytest.approx(60) and len(grid) == 25
+    np.testing.assert_allclose(grid[1:] / grid[:-1], grid[1] / grid[0])
+
+
+@pytest.mark.parametrize(
+    "bad", [[], [[1.0, 2.0]], [0.0, 1.0], [-1.0, 1.0], [1.0, np.nan], [1.0, np.inf], [2.0, 1.0], [1.0, 1.0], 3.0]
+)
+def test_bad_grids_are_refused(bad):
+    with pytest.raises(ValueError, match="betas"):
+        check_betas(bad)
+
+
+def test_readings_of_a_step():
+    run = trajectory()
+    assert (run.n_steps, run.n_objects, run.n_clusters) == (3, 12, 4)
+    for t in (0, 2, -1):
+        P = run.probabilities[t]
+        assert (run.labels(t) == [max(range(4), key=lambda k: p[k]) for p in P]).all()
+        assert run.entropy(t) == pytest.approx(entropy(P.mean(axis=0), base=2), abs=1e-12)
+
+
+def test_log_probabilities_do_not_underflow():
+    h = np.array([[[0.0, 2000.0, 10.0], [5.0, 5.0, 5.0]]], np.float32)
+    P = np.array([[[1.0, 0.0, np.exp(-10)], [1 / 3, 1 / 3, 1 / 3]]])
+    run = Trajectory(np.array([1.0]), P, h, np.zeros(1))
+    np.testing.assert_allclose(run.log_probabilities(0), log_softmax(-h[0].astype(float), axis=1), rtol=1e-12)
+    bare = Trajectory(np.array([1.0]), P, None, np.zeros(1))
+    assert bare.log_probabilities(0)[0, 1] == -np.inf
+    assert bare.log_probabilities(0)[1, 1] == pytest.approx(-np.log(3))
+
+
+def steps(*rows):
+    """A run of one step with these rows, ten objects each."""
+    P = np.repeat(np.array(rows, float), 10, axis=0)[None]
+    return Trajectory(np.ones(1), P, None, np.zeros(1))
+
+
+def test_coincident_and_empty_clusters_are_not_counted():
+    assert steps([0.25, 0.25, 0.25, 0.25], [0.25, 0.25, 0.25, 0.25]).n_effective(0) == 1
+    assert steps([1, 0, 0], [0, 1, 0]).n_effective(0) == 2
+    run = steps([0.5, 0.5, 0, 0], [0, 0, 0.3, 0.7])
+    assert run.n_effective(0) == 2
+    assert list(run.groups(0)) == [0, 0, 1, 1]
+    assert list(steps([1, 0, 0], [0, 0, 1]).groups(0)) == [0, -1, 1]
+    # Memberships 0.2 apart (total variation) differ, 0.05 apart they do not.
+    assert steps([0.6, 0.4], [0.4, 0.6]).n_effective(0) == 2
+    assert steps([0.51, 0.49], [0.49, 0.51]).n_effective(0) == 1
+
+
+def test_groups_link_in_a_chain():
+    rows = [[1 + 0.08 * s * k for k in (-1, 0, 1)] for s in (-1, 1)]
+    assert steps(*(np.array(r) / sum(r) for r in rows)).n_effective(0) == 1
+
+
+@given(st.permutations(range(4)), st.permutations(range(12)))
+@settings(max_examples=20, deadline=None)
+def test_count_and_entropy_do_not_depend_on_names(clusters, objects):
+    run = trajectory(1, seed=3)
+    other = Trajectory(run.betas, run.probabilities[:, objects][:, :, clusters], None, run.costs)
+    assert other.n_effective(0) == run.n_effective(0)
+    assert other.entropy(0) == pytest.approx(run.entropy(0), abs=1e-12)
+
+
+@pytest.mark.parametrize("potentials", [True, False])
+def test_saved_run_comes_back(tmp_path, potentials):
+    run = trajectory(potentials=potentials)
+    run.save(tmp_path / "run.npz")
+    back = Trajectory.load(tmp_path / "run.npz")
+    assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
+    for name in ("betas", "probabilities", "costs", "centroids"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(run, name))
+    assert (back.potentials is None) == (not potentials) and back.unit == 0.7
+    if potentials:
+        np.testing.assert_array_equal(back.potentials, run.potentials)
+
+
+def test_start_must_have_the_shape_of_the_run():
+    run = trajectory()
+    assert check_start(None, run.betas, 12, 4) is None
+    assert check_start(run, run.betas, 12, 4) is run
+    with pytest.raises(ValueError, match=r"init .*\(3, 12, 4\).*\(3, 12, 5\)"):
+        check_start(run, run.betas, 12, 5)
+    with pytest.raises(TypeError, match="init .*ndarray"):
+        check_start(run.probabilities, run.betas, 12, 4)
+
+
+def test_one_hot():
+    np.testing.assert_array_equal(one_hot([2, 0], 3), [[0, 0, 1], [1, 0, 0]])
+    with pytest.raises(ValueError, match="labels"):
+        one_hot([0, 3], 3)

@@ -1,0 +1,279 @@
+"""Sweep kernels against the plug-in cost, plain loops and enumeration; the state that similarity models share."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from oracles import assignments, boltzmann, coclustering, hardened_costs, plain_sweep, random_similarity
+
+from gencap.kernels import similarity as kernels
+from gencap.kernels.similarity import ASSOCIATION, GIBBS, MEANFIELD, METROPOLIS, QUADRATIC, RATIO
+from gencap.similarity import Rule, State, temperature_unit, top_eigenvalue
+
+RULES = [
+    Rule(QUADRATIC),
+    Rule(QUADRATIC, shift=-0.7, scale=-1.0),
+    Rule(ASSOCIATION),
+    Rule(ASSOCIATION, scale=0.5, use_diagonal=True),
+    Rule(RATIO, p=1.0),
+    Rule(RATIO, p=1.3),
+    Rule(RATIO, p=2.0),
+]
+IDS = [f"{('quadratic', 'association', 'ratio')[r.kind]}-{n}" for n, r in enumerate(RULES)]
+
+
+def random_state(rule, n_clusters, n_objects=11, seed=0, sparse=False):
+    """A State at random soft assignments, with the matrix and weights it is made of."""
+    rng = np.random.default_rng(seed)
+    X = random_similarity(n_objects, rng, positive=rule.kind == RATIO)
+    weights = rng.random(n_objects) + 0.5 if rule.kind == ASSOCIATION else np.ones(n_objects)
+    state = State(scipy.sparse.csr_array(X) if sparse else X, rule, weights, n_clusters, np.random.default_rng(seed))
+    Q = rng.dirichlet(np.ones(n_clusters), n_objects)
+    state.start(Q)
+    return state, Q, X, weights
+
+
+def probabilities(state):
+    return state.Q.copy() if state.sparse else state.Q.T.copy()
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, 4])
+@pytest.mark.parametrize("rule", RULES, ids=IDS)
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_potentials_are_the_cost_with_one_row_hardened(rule, n_clusters, sparse):
+    state, Q, X, weights = random_state(rule, n_clusters, sparse=sparse)
+    h = state.potentials(1.0)
+    for i in range(len(Q)):
+        wanted = hardened_costs(Q, i, X, rule, weights)
+        np.testing.assert_allclose(h[i] - h[i, 0], wanted - wanted[0], atol=1e-12)
+    np.testing.assert_array_equal(probabilities(state), Q)
+
+
+def test_potentials_where_a_cluster_is_empty():
+    for rule in RULES:
+        _, _, X, weights = random_state(rule, 3)
+        labels = np.array([0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 0])
+        state = State(X, rule, weights, 3, np.random.default_rng(0))
+        state.start_labels(labels)
+        h = state.potentials(1.0)
+        for i in range(len(X)):
+            wanted = hardened_costs(np.eye(3)[labels], i, X, rule, weights)
+            np.testing.assert_allclose(h[i] - h[i, 0], wanted - wanted[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=IDS)
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_sweeps_follow_the_plain_loop(rule, sparse):
+    state, Q, X, weights = random_state(rule, 3, seed=1, sparse=sparse)
+    orders = np.random.default_rng(1)
+    for _ in range(4):
+        moved = state.sweep(MEANFIELD, 0.8)
+        before, Q = Q, plain_sweep(Q, orders.permutation(len(Q)), 0.8, X, rule, weights)
+        np.testing.assert_allclose(probabilities(state), Q, atol=1e-12)
+        assert moved == pytest.approx(np.abs(Q - before).max(axis=1).mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 3, 5, 6, 7, 10, 12])
+@pytest.mark.parametrize("n_objects", [8, 23])
+def test_blocked_sweep_follows_the_plain_loop(n_clusters, n_objects):
+    rule = RULES[1]
+    state, Q, X, weights = random_state(rule, n_clusters, n_objects, seed=2)
+    orders = np.random.default_rng(2)
+    for _ in range(2):
+        moved = state.fresh_sweep(0.3)
+        before, Q = Q, plain_sweep(Q, orders.permutation(len(Q)), 0.3, X, rule, weights)
+        np.testing.assert_allclose(state.Q.T, Q, atol=1e-6 if X.dtype == np.float32 else 1e-12)
+        assert moved == pytest.approx(np.abs(Q - before).max(axis=1).mean(), abs=1e-12)
+        np.testing.assert_allclose(state.size, Q.sum(axis=0), atol=1e-12)
+    assert not state.padded[n_clusters:].any()
+
+
+def test_blocked_and_stored_sweeps_in_single_precision():
+    rng = np.random.default_rng(3)
+    X = random_similarity(130, rng, dtype=np.float32)
+    Q = rng.dirichlet(np.ones(10), 130)
+    states = [State(X, Rule(QUADRATIC, shift=0.1), np.ones(130), 10, np.random.default_rng(4)) for _ in range(2)]
+    for state in states:
+        state.start(Q)
+    for _ in range(3):
+        states[0].fresh_sweep(0.1)
+        states[1].sweep(MEANFIELD, 0.1)
+    np.testing.assert_allclose(states[0].Q, states[1].Q, atol=2e-6)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=IDS)
+@pytest.mark.parametrize("mode", [GIBBS, METROPOLIS], ids=["gibbs", "metropolis"])
+def test_samplers_draw_alike_on_dense_and_sparse(rule, mode):
+    dense, _, _, _ = random_state(rule, 4, seed=5)
+    sparse, _, _, _ = random_state(rule, 4, seed=5, sparse=True)
+    for state in (dense, sparse):
+        state.start_labels(np.arange(11) % 4)
+    for _ in range(5):
+        dense.sweep(mode, 0.7)
+        sparse.sweep(mode, 0.7)
+        assert (dense.labels() == sparse.labels()).all()
+        assert (probabilities(dense).max(axis=1) == 1).all()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=IDS)
+def test_fields_and_books_do_not_drift(rule):
+    state, _, X, weights = random_state(rule, 3, n_objects=40, seed=6)
+    for mode in (MEANFIELD, GIBBS, METROPOLIS):
+        for _ in range(50):
+            state.sweep(mode, 0.5)
+    stored = state.F.copy(), state.size.copy(), np.triu(state.links)
+    state.refresh()
+    exact = state.F, state.size, np.triu(state.links)
+    for kept, fresh in zip(stored, exact, strict=True):
+        if rule.kind == ASSOCIATION and kept.shape == (3, 3):
+            kept, fresh = np.diag(kept), np.diag(fresh)
+        elif rule.kind == RATIO and kept.shape == (3, 3):
+            kept, fresh = np.triu(kept, 1), np.triu(fresh, 1)
+        np.testing.assert_allclose(kept, fresh, atol=1e-10)
+
+
+def test_single_precision_fields_stay_close_over_a_long_run():
+    X = random_similarity(200, np.random.default_rng(7), dtype=np.float32)
+    state = State(X, Rule(QUADRATIC), np.ones(200), 5, np.random.default_rng(7))
+    state.start_labels(np.arange(200) % 5)
+    for _ in range(100):
+        state.sweep(GIBBS, 0.05)
+    kept = state.F.copy()
+    state.refresh()
+    assert np.abs(kept - state.F).max() < 1e-3 * np.abs(state.F).max()
+
+
+def test_a_row_that_moves_less_than_skip_stays():
+    state, Q, _, _ = random_state(RULES[0], 3)
+    assert state.sweep(MEANFIELD, 0.4, skip=np.inf) == 0
+    np.testing.assert_array_equal(probabilities(state), Q)
+    state.sweep(MEANFIELD, 0.4, skip=0.05)
+    changes = np.abs(probabilities(state) - Q).max(axis=1)
+    assert (changes == 0).any() and (changes > 0.05).any() and not ((changes > 0) & (changes <= 0.05)).any()
+
+
+def test_floor_holds_in_mean_field():
+    state, _, _, _ = random_state(Rule(QUADRATIC, floor=0.01), 3)
+    state.sweep(MEANFIELD, 50.0)
+    assert probabilities(state).min() >= 0.01 / 1.03
+    np.testing.assert_allclose(probabilities(state).sum(axis=1), 1, atol=1e-12)
+    state.fresh_sweep(50.0)
+    assert probabilities(state).min() >= 0.01 / 1.03
+
+
+def visit_first(state, mode, beta):
+    """A sweep over object 0 only."""
+    r = state.rule
+    kernels.incremental_sweep(
+        state.X, state.diagonal, state.Q, state.F, np.array([0]), r.kind, mode, beta, r.shift, r.p, r.scale, r.floor,
+        0.0, state.weights, r.use_diagonal, state.size, state.links, np.empty((0, 0)), state.rng,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", [RULES[1], RULES[3], RULES[5]], ids=["quadratic", "association", "ratio"])
+def test_gibbs_draws_from_the_conditional_distribution(rule):
+    state, _, X, weights = random_state(rule, 3, n_objects=7, seed=8)
+    labels = np.array([0, 1, 2, 2, 1, 0, 1])
+    state.start_labels(labels)
+    beta = 0.9
+    wanted = boltzmann(hardened_costs(np.eye(3)[labels], 0, X, rule, weights), beta)
+    counts = np.zeros(3)
+    for _ in range(4000):
+        visit_first(state, GIBBS, beta)
+        counts[state.labels()[0]] += 1
+    assert (np.delete(state.labels(), 0) == labels[1:]).all()
+    np.testing.assert_allclose(counts / 4000, wanted, atol=4 * np.sqrt(0.25 / 4000))
+
+
+@pytest.mark.parametrize("rule", [RULES[1], RULES[3], RULES[5]], ids=["quadratic", "association", "ratio"])
+def test_metropolis_moves_with_the_metropolis_probabilities(rule):
+    state, _, X, weights = random_state(rule, 3, n_objects=7, seed=8)
+    labels = np.array([0, 1, 2, 2, 1, 0, 1])
+    state.start_labels(labels)
+    beta = 0.9
+    costs = hardened_costs(np.eye(3)[labels], 0, X, rule, weights)
+    accepted = np.minimum(1, np.exp(-beta * (costs[None, :] - costs[:, None]))) / 3
+    np.fill_diagonal(accepted, 0)
+    np.fill_diagonal(accepted, 1 - accepted.sum(axis=1))
+    counts = np.zeros((3, 3))
+    for _ in range(6000):
+        before = state.labels()[0]
+        visit_first(state, METROPOLIS, beta)
+        counts[before, state.labels()[0]] += 1
+    visits = counts.sum(axis=1, keepdims=True)
+    assert (np.abs(counts / visits - accepted) < 4.5 * np.sqrt(0.25 / visits)).all()
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3])
+def test_gibbs_samples_the_boltzmann_distribution(n_clusters):
+    X = random_similarity(8, np.random.default_rng(10))
+    labelings = assignments(8, n_clusters)
+    same = labelings[:, :, None] == labelings[:, None, :]
+    costs = -(np.triu(X, 1) * same).sum(axis=(1, 2))
+    state = State(X, Rule(QUADRATIC), np.ones(8), n_clusters, np.random.default_rng(11))
+    state.start_labels(np.arange(8) % n_clusters)
+    visited = np.empty((30000, 8), int)
+    for labels in visited:
+        state.sweep(GIBBS, 0.4)
+        labels[:] = state.labels()
+    obtained = coclustering(visited, np.ones(len(visited)))
+    assert np.abs(obtained - coclustering(labelings, boltzmann(costs, 0.4))).max() < 0.01
+
+
+@pytest.mark.parametrize("p", [1.0, 1.05, 1.5, 2.0])
+def test_ratio_factor(p):
+    for a, b in [(1.0, 1.0), (3.0, 5.0), (1e-8, 700.0), (400.0, 0.5)]:
+        if p == 1:
+            wanted = 1 / min(a, b)
+        else:
+            e = 1 / (p - 1)
+            wanted = np.exp((p - 1) * np.logaddexp(-e * np.log(a), -e * np.log(b)))
+        assert kernels.ratio_factor(a, b, p) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_links_between_clusters_and_positive_pairs():
+    rng = np.random.default_rng(12)
+    X, labels = random_similarity(30, rng), rng.integers(4, size=30)
+    links, diagonal = kernels.cluster_links(X, labels, 4)
+    Z = np.eye(4)[labels]
+    np.testing.assert_allclose(links, Z.T @ (X - np.diag(np.diag(X))) @ Z, atol=1e-12)
+    np.testing.assert_allclose(diagonal, np.diag(X) @ Z, atol=1e-12)
+    assert kernels.positive_pairs(X, 0.3) == pytest.approx(np.triu(np.maximum(X + 0.3, 0), 1).sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_objects", [1, 2, 20, 90])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_top_eigenvalue(n_objects, sign):
+    X = random_similarity(n_objects, np.random.default_rng(13))
+    bare = sign * (X - np.diag(np.diag(X)))
+    wanted = np.linalg.eigvalsh(bare)[-1]
+    assert top_eigenvalue(X, sign=sign) == pytest.approx(wanted, rel=1e-4, abs=1e-12)
+    assert top_eigenvalue(scipy.sparse.csr_array(X), sign=sign) == pytest.approx(wanted, rel=1e-4, abs=1e-12)
+    mean = np.full((n_objects, n_objects), 1 / n_objects)
+    wanted = np.linalg.eigvalsh(bare - 3 * mean)[-1]
+    assert top_eigenvalue(X, lambda v: -3 * mean @ v, sign) == pytest.approx(wanted, rel=1e-4, abs=1e-12)
+
+
+def test_temperature_unit_never_divides_by_nothing():
+    assert temperature_unit(3.0, 2.0) == 1.5
+    assert temperature_unit(3.0, 0.0) == temperature_unit(3.0, -4.0) == 1.0
+
+
+def test_relaxed_state_is_a_fixed_point():
+    X = random_similarity(60, np.random.default_rng(14), dtype=np.float32)
+    state = State(X, Rule(QUADRATIC), np.ones(60), 4, np.random.default_rng(15))
+    state.start(np.random.default_rng(16).dirichlet(np.ones(4), 60))
+    assert state.relax(0.4, max_sweeps=300) < 2e-4
+    h = state.potentials(0.4)
+    wanted = np.exp(-0.4 * (h - h.min(axis=1, keepdims=True)))
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    assert np.abs(state.Q.T - wanted).max() < 0.01
+
+
+def test_descent_ends_where_no_single_move_helps():
+    X = random_similarity(40, np.random.default_rng(17))
+    for rule in RULES[:2]:
+        state = State(X, rule, np.ones(40), 4, np.random.default_rng(18))
+        state.start_labels(np.arange(40) % 4)
+        state.descend(1e9)
+        h = state.potentials(1.0)
+        assert (h[np.arange(40), state.labels()] <= h.min(axis=1) + 1e-9).all()
