@@ -1,8 +1,8 @@
 """Normalised cuts: what a partition cuts, each cluster normalised by its degree or its size (000 chapter 6.1).
 
 Both are costs of K non-empty clusters: one cluster that holds everything cuts nothing and costs 0. So no sampler moves
-the last member of a cluster, and mean field keeps every assignment probability above 1e-9. Self-similarities are
-not used.
+the last member of a cluster, and mean field keeps every assignment probability above a floor. Self-similarities
+are not used.
 """
 
 import numpy as np
@@ -13,7 +13,9 @@ from .similarity import Rule, SimilarityClustering, State, centring, temperature
 
 __all__ = ["AdaptiveRatioCut", "NormalizedCut"]
 
-FLOOR = 1e-9  # smallest assignment probability; without it, an empty cluster of no cost absorbs every run
+# Smallest assignment probabilities; without them, an empty cluster of no cost absorbs every run. The cut of a cluster
+# of such probabilities only must stand out from the rounding errors of single precision, hence the second.
+NORMALIZED_FLOOR, RATIO_FLOOR = 1e-9, 1e-6
 KINK = 1.1  # the cut with p below it is cooled with this p first: at p = 1 the cost has a kink at equal sizes
 LATEST = 8.0  # units; a lopsided start must not be heated before it had its chance
 
@@ -28,7 +30,7 @@ def _random_labels(n_objects, n_clusters, rng, alone=()):
     order = rng.permutation(np.setdiff1d(np.arange(n_objects), alone))
     n_shared = n_clusters - len(alone)
     labels = np.empty(n_objects, np.int64)
-    labels[alone] = n_shared + np.arange(len(alone))
+    labels[np.asarray(alone, int)] = n_shared + np.arange(len(alone))
     labels[order] = rng.integers(n_shared, size=len(order))
     labels[order[:n_shared]] = np.arange(n_shared)
     return labels
@@ -84,7 +86,7 @@ class NormalizedCut(SimilarityClustering):
         self.random_state = random_state
 
     def _rule(self):
-        return Rule(kernels.ASSOCIATION, floor=FLOOR)
+        return Rule(kernels.ASSOCIATION, floor=NORMALIZED_FLOOR)
 
     def _weights(self, X):
         degrees = _degrees(X)
@@ -166,7 +168,7 @@ class AdaptiveRatioCut(SimilarityClustering):
         self.random_state = random_state
 
     def _rule(self, lowest=1.0):
-        return Rule(kernels.RATIO, p=max(check_number("p", self.p, 1.0, 2.0), lowest), floor=FLOOR)
+        return Rule(kernels.RATIO, p=max(check_number("p", self.p, 1.0, 2.0), lowest), floor=RATIO_FLOOR)
 
     def _unit(self, X):
         p = self._rule().p
