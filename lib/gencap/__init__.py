@@ -40,6 +40,7 @@ _ROOMS = {
     "measures": (),
     "metrics": ("align_labels",),
     "pairwise": ("PairwiseClustering",),
+    "phases": (),
     "plots": (),
     "quadratic": ("CorrelationClustering", "MinCut", "MaxCut"),
     "report": (),

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -21,9 +21,11 @@ from .similarity import softmax
 __all__ = ["AnnealedKMeans"]
 
 PERTURBATION = 1e-3  # of the data's spread; coincident centroids could never part without it
-TOLERANCE = 1e-4  # of the data's spread, largest step of a centroid at which a temperature counts as done
-MAX_SWEEPS = 100  # close to a split, convergence is slow without end
+TOLERANCE = 2e-4  # of the data's spread, largest step of a centroid at which a temperature counts as done
+FEWEST_SWEEPS, MAX_SWEEPS = 4, 200  # close to a split, convergence is slow without end
 LONGEST_LEAP = 16.0  # of the extrapolation, in steps
+UNSTABLE = 1.001  # growth of a split per sweep that counts as one
+OVERDUE = 2.0  # growth at which a single centroid may borrow; less would draw copies to whatever splits first
 COPIES = 1e-2  # of the data's spread; centroids closer than this are copies of one
 
 
@@ -42,47 +44,71 @@ def _fixed_point(X, centroids, beta, tolerance):
 
     for sweeps in range(2, MAX_SWEEPS + 1, 2):
         first = step(centroids)
-        if np.abs(first).max() < tolerance:
-            return centroids + first, sweeps - 1
         second = step(centroids + first)
+        length, following = np.linalg.norm(first), np.linalg.norm(second)
+        # A split begins as a small step that grows; it shows once the others have died away.
+        if sweeps > FEWEST_SWEEPS and following <= length < tolerance:
+            return centroids + first + second, sweeps
         bend = np.linalg.norm(second - first)
-        leap = min(max(np.linalg.norm(first) / bend, 1.0), LONGEST_LEAP) if bend > 0 else 1.0
+        leap = min(max(length / bend, 1.0), LONGEST_LEAP) if bend > 0 else 1.0
         centroids = centroids + 2 * leap * first + leap**2 * (second - first)
     return centroids, sweeps
 
 
-def _lend_copy(X, centroids, beta, scale, rng):
-    """Move one centroid from a cluster that has copies to spare to a single one that wants to split; True if so.
+def _unsettled(X, centroids, beta, scale, rng):
+    """Move centroids of clusters that ought to split at this temperature; True if there were any.
 
-    A cluster becomes unstable where 2 beta lambda_max of its own covariance passes 1 (Rose 1998), but one centroid
-    alone cannot split. Which clusters hold the copies was decided by chance at hotter splits.
+    A cluster is unstable where 2 beta lambda_max of its own covariance passes 1 (Rose 1998). Copies of one centroid
+    are then spread along the leading direction: expectation-maximisation alone leaves the symmetric state very
+    slowly. A single centroid cannot split. When its split is long overdue it gets a centroid from where one can be
+    spared: a copy, or one of the two clusters that cost least to merge, if the split gains clearly more. Which
+    clusters hold the surplus was decided by chance at hotter splits.
     """
-    near = cdist(centroids, centroids) < COPIES * scale
-    groups = connected_components(near, directed=False)[1]
+    groups = connected_components(cdist(centroids, centroids) < COPIES * scale, directed=False)[1]
     counts = np.bincount(groups)
-    lender, single = counts.argmax(), np.flatnonzero(counts[groups] == 1)
-    if counts[lender] < 2 or single.size == 0:
-        return False
     probabilities = softmax(-beta * cdist(X, centroids, "sqeuclidean"))
-    growth, directions = np.zeros(single.size), []
-    for n, k in enumerate(single):
-        weights = probabilities[:, k] / max(probabilities[:, k].sum(), 1e-300)
-        offsets, direction = X - centroids[k], rng.standard_normal(X.shape[1])
-        for _ in range(10):  # power iteration: a lower bound of the eigenvalue is all that is needed
-            direction = (weights * (offsets @ direction)) @ offsets
-            length = np.linalg.norm(direction)
-            direction /= max(length, 1e-300)
-        growth[n] = 2 * beta * length
-        directions.append(direction)
-    chosen = growth.argmax()
-    if growth[chosen] < 1.0:
+    mass, growth, directions = np.zeros(len(counts)), np.zeros(len(counts)), np.zeros((len(counts), X.shape[1]))
+    for group in range(len(counts)):
+        weights = probabilities[:, groups == group].sum(axis=1)
+        mass[group] = weights.sum()
+        weights /= max(mass[group], 1e-300)
+        offsets = X - weights @ X
+        values, vectors = np.linalg.eigh((weights * offsets.T) @ offsets)
+        growth[group], directions[group] = 2 * beta * values[-1], vectors[:, -1]
+    torn = np.flatnonzero((growth > UNSTABLE) & (counts > 1))
+    for group in torn:
+        copies = np.flatnonzero(groups == group)
+        centroids[copies] += COPIES * scale * rng.standard_normal((len(copies), 1)) * directions[group]
+    if torn.size:
+        return True
+    gain = np.where((counts == 1) & (growth > OVERDUE), mass * growth / (np.pi * beta), 0.0)
+    single = gain.argmax()
+    if gain[single] == 0.0:
         return False
-    copy = np.flatnonzero(groups == lender)[0]
-    centroids[copy] = centroids[single[chosen]] + COPIES * scale * directions[chosen]
+    first, second, cost = _cheapest_merger(centroids, groups, counts, mass, single)
+    if gain[single] < 1.25 * cost:
+        return False
+    together = mass[groups[first]] + mass[groups[second]]
+    centroids[first] += mass[groups[second]] / together * (centroids[second] - centroids[first])
+    length = np.sqrt(growth[single] / (2 * beta))
+    centroids[second] = centroids[groups == single][0] + length * directions[single]
     return True
 
 
-class AnnealedKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
+def _cheapest_merger(centroids, groups, counts, mass, single):
+    """Two centroids outside cluster `single` whose merger adds least to the cost, and what it adds."""
+    if counts.max() > 1:
+        first, second = np.flatnonzero(groups == counts.argmax())[:2]
+        return first, second, 0.0
+    weight = mass[groups]
+    cost = cdist(centroids, centroids, "sqeuclidean") * np.outer(weight, weight) / np.add.outer(weight, weight)
+    cost[np.diag_indices(len(cost))] = np.inf
+    cost[groups == single] = cost[:, groups == single] = np.inf
+    first, second = np.unravel_index(cost.argmin(), cost.shape)
+    return first, second, cost[first, second]
+
+
+class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """k-means by annealing: a few centroids when hot, more as the temperature falls.
 
     Parameters
@@ -183,7 +209,11 @@ class AnnealedKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
         check_integer("n_sweeps", self.n_sweeps)
         offset = X.mean(axis=0)
         X = X - offset  # distances of points far from the origin would lose their digits
-        covariance = X.T @ X / n_objects if n_features <= n_objects else X @ X.T / n_objects
+        basis = np.eye(n_features)
+        if n_features > n_objects:  # the objects span no more than N dimensions: same distances, fewer coordinates
+            basis, triangle = np.linalg.qr(X.T)
+            X = np.ascontiguousarray(triangle.T)
+        covariance = X.T @ X / n_objects
         spread = float(eigvalsh(covariance, subset_by_index=[len(covariance) - 1] * 2)[0])
         unit = 1 / (2 * spread) if spread > 1e-300 else 1.0
         betas = beta_grid(unit, 0.9, 120, 40) if betas is None else check_betas(betas)
@@ -191,11 +221,12 @@ class AnnealedKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
         if init is not None and init.centroids is None:
             raise ValueError("init has no centroids, accepted is a Trajectory of a model with centroids")
         seed = check_random_state(self.random_state).randint(2**31) if self.random_state is not None else None
+        starts = None if init is None else ((init.centroids - offset) @ basis, init.probabilities.argmax(axis=2))
         best = None
         for child in np.random.SeedSequence(seed).spawn(n_init):
             rng = np.random.default_rng(child)
             run = self._run_em if self.inference == "meanfield" else self._run_gibbs
-            centroids, potentials, sweeps = run(X, betas, np.sqrt(spread), offset, init, rng)
+            centroids, potentials, sweeps = run(X, betas, np.sqrt(spread), starts, rng)
             cost = self._labels_cost(potentials[-1].argmin(axis=1), X)
             if best is None or cost < best[0]:
                 best = cost, centroids, potentials, sweeps
@@ -205,24 +236,24 @@ class AnnealedKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
         for t, beta in enumerate(betas):
             probabilities[t] = softmax(-beta * potentials[t])
             costs[t] = self._labels_cost(probabilities[t].argmax(axis=1), X)
-        return Trajectory(betas, probabilities, potentials, costs, centroids + offset, unit)
+        return Trajectory(betas, probabilities, potentials, costs, centroids @ basis.T + offset, unit)
 
-    def _run_em(self, X, betas, scale, offset, init, rng):
+    def _run_em(self, X, betas, scale, starts, rng):
         shape = (self.n_clusters, X.shape[1])
         centroids, path, sweeps = np.zeros(shape), np.empty((len(betas), *shape)), 0
         for t, beta in enumerate(betas):
-            if init is not None:
-                centroids = init.centroids[t] - offset
+            if starts is not None:
+                centroids = starts[0][t]
             for _ in range(self.n_clusters):
                 centroids = centroids + PERTURBATION * scale * rng.standard_normal(shape) / np.sqrt(shape[1])
                 centroids, done = _fixed_point(X, centroids, beta, TOLERANCE * scale)
                 sweeps += done
-                if init is not None or not _lend_copy(X, centroids, beta, scale, rng):
+                if starts is not None or not _unsettled(X, centroids, beta, scale, rng):
                     break
             path[t] = centroids
         return path, np.array([cdist(X, centroids, "sqeuclidean") for centroids in path]), sweeps
 
-    def _run_gibbs(self, X, betas, scale, offset, init, rng):
+    def _run_gibbs(self, X, betas, scale, starts, rng):
         n_objects, n_clusters, n_sweeps = len(X), self.n_clusters, self.n_sweeps
         shape = (n_clusters, X.shape[1])
         labels, mass, sums = rng.integers(n_clusters, size=n_objects), np.zeros(n_clusters), np.zeros(shape)
@@ -232,9 +263,8 @@ class AnnealedKMeans(TransformerMixin, ClusterMixin, BaseEstimator):
         none, path = np.empty((0, 0)), np.empty((len(betas), *shape))
         potentials = np.zeros((len(betas), n_objects, n_clusters))
         for t, beta in enumerate(betas):
-            if init is not None:
-                centroids = init.centroids[t] - offset
-                labels = init.labels(t)
+            if starts is not None:
+                centroids, labels = starts[0][t], starts[1][t].copy()
                 mass, sums = np.zeros(n_clusters), np.zeros(shape)
                 np.add.at(mass, labels, 1.0)
                 np.add.at(sums, labels, X)
