@@ -46,6 +46,7 @@ _ROOMS = {
     "report": (),
     "resources": (),
     "runner": (),
+    "saving": (),
     "selection": (
         "Instability",
         "Selection",

@@ -42,6 +42,10 @@ def _parser():
     every.add_argument("--jobs", type=int, help="notebooks at a time (default: 2, or 1 on a single core)")
     every.set_defaults(command=_all)
 
+    keep = commands.add_parser("save", help="execute notebooks in place and save them with their outputs (for authors)")
+    keep.add_argument("notebooks", type=Path, nargs="+", metavar="notebook")
+    keep.set_defaults(command=_save)
+
     commands.add_parser("report", help="write build/report.html from the runs there are").set_defaults(command=_report)
     commands.add_parser("data", help="what is embedded, cached, fetchable").set_defaults(command=_data)
     return parser
@@ -81,6 +85,14 @@ def _all(arguments):
         print(runner.NotebookFailed(record), file=sys.stderr)
     print(f"{len(records)} notebooks, {len(failed)} failed; {report.count(claims)}; {page}")
     return 1 if failed else 0
+
+
+def _save(arguments):
+    from gencap.saving import save_executed
+
+    for path in arguments.notebooks:
+        print(f"{path}: {save_executed(path) / 1000:.0f} KB", flush=True)
+    return 0
 
 
 def _report(arguments):
