@@ -1,0 +1,232 @@
+"""Annealed k-means against scikit-learn, plain NumPy and enumeration of all assignments."""
+
+import pickle
+
+import numpy as np
+import pytest
+from oracles import assignments, boltzmann, coclustering
+from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gencap as gc
+from gencap.kernels import kmeans as kernels
+
+
+@parametrize_with_checks([gc.AnnealedKMeans(n_clusters=3, random_state=0)])
+def test_scikit_learn_accepts_it(estimator, check):
+    check(estimator)
+
+
+def clouds(n_objects=300, n_clusters=5, n_features=2, seed=0, spread=6.0):
+    rng = np.random.default_rng(seed)
+    centers = spread * rng.standard_normal((n_clusters, n_features))
+    return centers[np.arange(n_objects) % n_clusters] + rng.standard_normal((n_objects, n_features))
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 5])
+def test_first_split(n_features):
+    rng = np.random.default_rng(n_features)
+    X = rng.standard_normal((400, n_features)) * np.linspace(1, 3, n_features) + 100
+    critical = 1 / (2 * np.linalg.eigvalsh(np.atleast_2d(np.cov(X.T, bias=True)))[-1])
+    spread = np.sqrt(1 / (2 * critical))
+    run = gc.AnnealedKMeans(2, random_state=0).anneal(X, betas=critical * np.array([0.98, 1.02, 1.1]))
+    apart = np.linalg.norm(run.centroids[:, 0] - run.centroids[:, 1], axis=1) / spread
+    assert run.unit == pytest.approx(critical, rel=1e-9)
+    assert apart[0] < 0.02 and apart[1] > 0.1 and apart[2] > apart[1]
+    assert run.n_effective(0) == 1 and run.n_effective(2) == 2
+
+
+def test_sweep_is_expectation_maximisation():
+    rng = np.random.default_rng(0)
+    X, centroids, beta = rng.standard_normal((50, 3)), rng.standard_normal((4, 3)), 0.7
+    mass, sums = np.empty(4), np.empty((4, 3))
+    cost = kernels.em_sweep(X, centroids, beta, mass, sums)
+    distances = ((X[:, None] - centroids) ** 2).sum(axis=2)
+    P = softmax(-beta * distances, axis=1)
+    np.testing.assert_allclose(mass, P.sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(sums, P.T @ X, atol=1e-12)
+    assert cost == pytest.approx((P * distances).sum(), rel=1e-12)
+
+
+def test_a_run_is_a_fixed_point_at_every_temperature():
+    X = clouds()
+    run = gc.AnnealedKMeans(5, random_state=0).anneal(X)
+    np.testing.assert_allclose(run.betas, run.unit * np.geomspace(0.9, 120, 40))
+    spread = np.sqrt(1 / (2 * run.unit))
+    for t in range(run.n_steps):
+        distances = ((X[:, None] - run.centroids[t]) ** 2).sum(axis=2)
+        P = softmax(-run.betas[t] * distances, axis=1)
+        np.testing.assert_allclose(run.potentials[t], distances, atol=1e-9)
+        np.testing.assert_allclose(run.probabilities[t], P, atol=1e-9)
+        again = (P.T @ X) / P.sum(axis=0)[:, None]
+        assert np.abs(again - run.centroids[t])[P.sum(axis=0) > 1].max() < 2e-3 * spread
+        assert run.costs[t] == pytest.approx(gc.AnnealedKMeans(5).cost(run.labels(t), X), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cost_is_as_low_as_that_of_scikit_learn(seed):
+    X = clouds(seed=seed)
+    model = gc.AnnealedKMeans(5, n_init=3, random_state=0).fit(X)
+    peer = KMeans(5, n_init=10, random_state=0).fit(X)
+    assert model.cost(model.labels_, X) <= 1.005 * peer.inertia_
+    assert model.cost(peer.labels_, X) == pytest.approx(peer.inertia_, rel=1e-6)
+    # The centroids of a warm mean field are not quite the means of the hard clusters.
+    own = model.cost(model.labels_, X)
+    assert own <= model.inertia_ <= 1.01 * own
+    assert gc.metrics.matched_precision(model.labels_, peer.labels_) > 0.95
+
+
+def test_prediction_and_distances():
+    X = clouds()
+    model = gc.AnnealedKMeans(5, random_state=0).fit(X)
+    distances = model.transform(X)
+    np.testing.assert_allclose(distances**2, model.trajectory_.potentials[-1], atol=1e-8)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert list(model.get_feature_names_out()) == [f"annealedkmeans{k}" for k in range(5)]
+
+
+def test_empty_clusters_cost_nothing_and_far_data_keep_their_digits():
+    X = np.array([[0.0], [2.0], [10.0]])
+    assert gc.AnnealedKMeans(3).cost([0, 0, 1], X) == pytest.approx(2.0)
+    near, far = clouds(60), clouds(60) + 1e6
+    first, second = (gc.AnnealedKMeans(5, random_state=0).fit(Y) for Y in (near, far))
+    assert second.inertia_ == pytest.approx(first.inertia_, rel=1e-6)
+
+
+def partition_costs(X, labelings, n_clusters):
+    return np.array(
+        [
+            sum(((X[c == k] - X[c == k].mean(axis=0)) ** 2).sum() for k in range(n_clusters) if (c == k).any())
+            for c in labelings
+        ]
+    )
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3])
+def test_sequential_gibbs_samples_the_joint_distribution(n_clusters):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((6, 2))
+    labelings = assignments(6, n_clusters)
+    exact = coclustering(labelings, boltzmann(partition_costs(X, labelings, n_clusters), 0.5))
+    labels = np.arange(6) % n_clusters
+    mass, sums = np.bincount(labels).astype(float), np.array([X[labels == k].sum(axis=0) for k in range(n_clusters)])
+    visited, none, order = np.empty((30000, 6), int), np.empty((0, 0)), np.arange(6)
+    for row in visited:
+        kernels.sequential_gibbs_sweep(X, order, 0.5, labels, mass, sums, none, rng)
+        row[:] = labels
+    assert np.abs(coclustering(visited, np.ones(len(visited))) - exact).max() < 0.01
+    np.testing.assert_allclose(mass, np.bincount(labels, minlength=n_clusters), atol=1e-9)
+    np.testing.assert_allclose(sums, np.eye(n_clusters)[labels].T @ X, atol=1e-9)
+
+
+def test_block_gibbs_draws_from_the_softmax():
+    rng = np.random.default_rng(2)
+    X, centroids = rng.standard_normal((5, 2)), rng.standard_normal((3, 2))
+    labels, mass, sums, counts = np.zeros(5, int), np.empty(3), np.empty((3, 2)), np.zeros((5, 3))
+    kept = np.zeros((5, 3))
+    for _ in range(10000):
+        kernels.block_gibbs_sweep(X, centroids, 0.8, labels, mass, sums, kept, rng)
+        counts[np.arange(5), labels] += 1
+    distances = ((X[:, None] - centroids) ** 2).sum(axis=2)
+    np.testing.assert_allclose(counts / 10000, softmax(-0.8 * distances, axis=1), atol=0.02)
+    np.testing.assert_allclose(kept / 10000, distances, rtol=1e-9)
+    np.testing.assert_allclose(mass, np.bincount(labels, minlength=3))
+    np.testing.assert_allclose(sums, np.eye(3)[labels].T @ X, atol=1e-12)
+
+
+def test_cold_sweep_is_lloyds():
+    X = clouds(100)
+    labels, mass, sums = np.full(100, -1), np.empty(4), np.empty((4, 2))
+    centroids = X[:4].copy()
+    assert kernels.lloyd_sweep(X, centroids, labels, mass, sums) == 100
+    nearest = ((X[:, None] - centroids) ** 2).sum(axis=2).argmin(axis=1)
+    np.testing.assert_array_equal(labels, nearest)
+    np.testing.assert_allclose(sums, np.eye(4)[nearest].T @ X, atol=1e-10)
+    assert kernels.lloyd_sweep(X, centroids, labels, mass, sums) == 0
+
+
+@pytest.mark.parametrize("sampler", ["block", "sequential"])
+def test_samplers_find_what_expectation_maximisation_finds(sampler):
+    X = clouds(200, 3, spread=8)
+    reference = gc.AnnealedKMeans(3, random_state=0).fit(X)
+    sampled = gc.AnnealedKMeans(3, inference="gibbs", sampler=sampler, n_sweeps=15, random_state=0).fit(X)
+    assert gc.metrics.matched_precision(sampled.labels_, reference.labels_) > 0.99
+    run = sampled.trajectory_
+    np.testing.assert_allclose(run.probabilities, np.exp([run.log_probabilities(t) for t in range(40)]), atol=1e-9)
+
+
+def test_more_restarts_never_cost_more():
+    X = clouds(150, 8, seed=4)
+    costs = [gc.AnnealedKMeans(8, n_init=n, random_state=1).fit(X).trajectory_.costs[-1] for n in (1, 3)]
+    assert costs[1] <= costs[0]
+
+
+def test_paired_start_keeps_the_names():
+    X1 = clouds(200, 4, seed=5)
+    X2 = X1 + np.random.default_rng(6).standard_normal(X1.shape) * 0.3
+    model = gc.AnnealedKMeans(4, random_state=0)
+    first = model.anneal(X1)
+    second = model.anneal(X2, betas=first.betas, init=first)
+    assert (first.labels(-1) == second.labels(-1)).mean() > 0.97
+    assert np.abs(first.centroids[-1] - second.centroids[-1]).max() < 0.5
+    with pytest.raises(ValueError, match="init"):
+        model.anneal(X2, betas=first.betas[:5], init=first)
+    first.centroids = None
+    with pytest.raises(ValueError, match="init has no centroids"):
+        model.anneal(X2, betas=first.betas, init=first)
+
+
+@pytest.mark.parametrize("inference", ["meanfield", "gibbs"])
+def test_same_seed_same_result_and_pickle(inference):
+    X = clouds(60)
+    model = gc.AnnealedKMeans(4, inference=inference, n_sweeps=5, random_state=3).fit(X)
+    again = clone(model).fit(X)
+    np.testing.assert_array_equal(again.trajectory_.probabilities, model.trajectory_.probabilities)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.labels_)
+
+
+@pytest.mark.parametrize("X", [np.ones((6, 2)), np.array([[1.0, 2.0]]), np.zeros((3, 1))])
+def test_equal_or_single_objects(X):
+    for n_clusters in (1, len(X)):
+        run = gc.AnnealedKMeans(n_clusters, random_state=0).anneal(X)
+        assert run.unit > 0 and np.isfinite(run.probabilities).all() and np.isfinite(run.centroids).all()
+        np.testing.assert_allclose(run.costs, 0, atol=1e-12)
+
+
+GOOD = np.arange(10.0).reshape(5, 2)
+BAD = {
+    "one-dimensional": (GOOD[:, 0], {}, "[12]-?[Dd]|1D"),
+    "empty": (np.zeros((0, 2)), {}, "0 sample|non-empty"),
+    "no features": (np.zeros((5, 0)), {}, "0 feature|non-empty"),
+    "nan": (np.where(GOOD == 3, np.nan, GOOD), {}, "NaN"),
+    "inf": (np.where(GOOD == 3, np.inf, GOOD), {}, "inf"),
+    "no clusters": (GOOD, {"n_clusters": 0}, "n_clusters"),
+    "more clusters than objects": (GOOD, {"n_clusters": 6}, "n_clusters=6 .*n_samples=5"),
+    "inference": (GOOD, {"inference": "metropolis"}, "inference='metropolis'.*meanfield.*gibbs"),
+    "sampler": (GOOD, {"sampler": "sweep"}, "sampler='sweep'.*block.*sequential"),
+    "no starts": (GOOD, {"n_init": 0}, "n_init"),
+    "no sweeps": (GOOD, {"n_sweeps": 0}, "n_sweeps"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("method", ["fit", "anneal"])
+def test_bad_input_is_named(case, method):
+    X, parameters, message = BAD[case]
+    with pytest.raises(ValueError, match=message):
+        getattr(gc.AnnealedKMeans(2).set_params(**parameters), method)(X)
+
+
+@pytest.mark.parametrize("method", ["fit", "anneal"])
+def test_number_of_clusters_must_be_an_integer(method):
+    with pytest.raises(TypeError, match="n_clusters"):
+        getattr(gc.AnnealedKMeans(2.0), method)(GOOD)
+
+
+def test_bad_labels_and_grids_are_named():
+    with pytest.raises(ValueError, match="labels"):
+        gc.AnnealedKMeans(2).cost([0, 1, 2, 0, 1], GOOD)
+    with pytest.raises(ValueError, match="betas"):
+        gc.AnnealedKMeans(2).anneal(GOOD, betas=[2.0, 1.0])
