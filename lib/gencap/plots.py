@@ -31,6 +31,7 @@ __all__ = [
     "distinct_labels",
     "information_curve",
     "labels_scatter",
+    "median_and_quartiles",
     "n_effective_curve",
     "similarity_heatmap",
     "style",
@@ -564,4 +565,38 @@ def clusters_against_classes(labels, classes, class_names=None, ax=None):
     ax.set_ylabel("cluster")
     for spine in ax.spines.values():
         spine.set_visible(False)
+    return ax
+
+
+def median_and_quartiles(x, values, label="", minimum=False, ax=None):
+    """Median over repetitions, and the quartiles as a band with thin borders.
+
+    Parameters
+    ----------
+    x : array_like, shape (M,)
+    values : array_like, shape (n_repetitions, M)
+    label : str
+        Name of the curve; call again with the same `ax` and another name to compare.
+    minimum : bool
+        Ring the lowest median.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    x, values = np.asarray(x), np.asarray(values, dtype=float)
+    if values.ndim != 2 or x.shape != values.shape[1:]:
+        raise ValueError(
+            f"values has shape {values.shape}, accepted is (repetitions, {x.size}) as x has {x.size} entries"
+        )
+    ax = _axes(ax)
+    drawn = _curve_style(ax)
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+    ax.fill_between(x, low, high, color=drawn["color"], alpha=0.15, linewidth=0.6)
+    ax.plot(x, middle, label=label, **drawn)
+    if minimum:
+        best = int(middle.argmin())
+        ring = drawn | {"linestyle": "", "markersize": 9, "markerfacecolor": "none"}
+        ax.plot(x[best], middle[best], label="_best", **ring)
     return ax

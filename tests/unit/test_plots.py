@@ -239,3 +239,14 @@ def test_a_figure_is_opened_when_no_axes_are_given(tree, name):
     ax = getattr(plots, name)(tree)
     assert pyplot.figure(pyplot.get_fignums()[-1]) is ax.figure
     assert ax.get_xlabel() and ax.get_ylabel()
+
+
+def test_median_and_quartiles_rings_the_lowest_median():
+    ax = Figure().add_subplot()
+    values = np.array([[3.0, 1.0, 2.0], [4.0, 2.0, 2.5], [9.0, 9.0, 2.6]])
+    plots.median_and_quartiles([1, 2, 3], values, "cost", minimum=True, ax=ax)
+    curve, ring = ax.lines
+    assert curve.get_ydata().tolist() == [4.0, 2.0, 2.5]
+    assert (ring.get_xdata()[0], ring.get_ydata()[0]) == (2, 2.0)
+    with pytest.raises(ValueError, match=r"values has shape \(3, 3\), accepted is \(repetitions, 2\)"):
+        plots.median_and_quartiles([1, 2], values, ax=ax)
