@@ -228,7 +228,7 @@ def test_fit_finds_the_ground_state_of_small_graphs(model):
         n_clusters = 2 + seed % 2
         group = np.random.default_rng(seed).permutation(np.arange(8) % n_clusters)
         X = positive_graph(8, seed) * (1 + 4 * (group[:, None] == group))
-        run = model_of(model, n_clusters=n_clusters, n_init=6, random_state=seed).fit(X)
+        run = model_of(model, n_clusters=n_clusters, n_init=10, random_state=seed).fit(X)
         best = all_costs(run, labelings[n_clusters], X).min()
         assert len(np.unique(run.labels_)) == n_clusters
         assert run.cost(run.labels_, X) == pytest.approx(best, rel=1e-5)
