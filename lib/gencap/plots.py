@@ -587,9 +587,7 @@ def median_and_quartiles(x, values, label="", minimum=False, ax=None):
     """
     x, values = np.asarray(x), np.asarray(values, dtype=float)
     if values.ndim != 2 or x.shape != values.shape[1:]:
-        raise ValueError(
-            f"values has shape {values.shape}, accepted is (repetitions, {x.size}) as x has {x.size} entries"
-        )
+        raise ValueError(f"values has shape {values.shape}, accepted is (repetitions, {x.size}), one column for each x")
     ax = _axes(ax)
     drawn = _curve_style(ax)
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
