@@ -635,9 +635,10 @@ def _one_probabilities(sets, state):
     return np.clip(noise * noise_one + (1 - noise) * (1 - all_off), _FLOOR, 1 - _FLOOR), all_off
 
 
-def _log_joint(X, sets, state):
-    """log p(L) p(x_i | L), shape (N, L), in the precision of X."""
-    one, _ = _one_probabilities(sets, state)
+def _log_joint(X, sets, state, one=None):
+    """log p(L) p(x_i | L), shape (N, L), in the precision of X; `one` if p(x_j = 1 | L) is known."""
+    if one is None:
+        one, _ = _one_probabilities(sets, state)
     log_zero = np.log1p(-one)
     slope, offset = np.log(one) - log_zero, log_zero.sum(axis=1) + np.log(state[3])
     return X @ slope.T.astype(X.dtype) + offset.astype(X.dtype)
@@ -657,7 +658,8 @@ def _em_step(X, sets, state, temperature):
         Of the state that was passed in, nats a row.
     """
     beta, noise, noise_one, prior = state
-    probabilities = _log_joint(X, sets, state)
+    one, all_off = _one_probabilities(sets, state)
+    probabilities = _log_joint(X, sets, state, one)
     largest = probabilities.max(axis=1, keepdims=True)
     probabilities -= largest
     probabilities /= temperature
@@ -670,7 +672,6 @@ def _em_step(X, sets, state, temperature):
     ones = (probabilities.T @ X).astype(np.float64)
     zeros = np.maximum(mass[:, None] - ones, 0.0)
 
-    one, all_off = _one_probabilities(sets, state)
     # Expected counts, label set by bit: seen as 1 (0) and not noise.
     on = ones * (1 - noise) * (1 - all_off) / one
     off = zeros * (1 - noise) * all_off / (1 - one)
