@@ -129,8 +129,10 @@ class DominantSets(ClusterMixin, BaseEstimator):
         return self._labels_cost(check_labels("labels", labels, X.shape[0], self.n_clusters), X)
 
     def _labels_cost(self, labels, X):
-        members = [(labels == k).astype(np.float64) for k in np.unique(labels)]
-        return -float(sum(m @ _product(X, m, self.shift) / m.sum() ** 2 for m in members))
+        members = np.eye(self.n_clusters)[labels]
+        size = members.sum(axis=0)
+        links = (members * (X @ members.astype(X.dtype))).sum(axis=0) - X.diagonal() @ members
+        return -float(((links + self.shift * size * (size - 1)) / np.maximum(size, 1) ** 2).sum())
 
     def anneal(self, X, betas=None, init=None):
         """Peel off the clusters and record the assignments at the steps `betas`.
