@@ -1,5 +1,7 @@
 """Sweep kernels against the plug-in cost, plain loops and enumeration; the state that similarity models share."""
 
+import copy
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -77,10 +79,11 @@ def test_sweeps_follow_the_plain_loop(rule, sparse):
 def test_blocked_sweep_follows_the_plain_loop(n_clusters, n_objects):
     rule = RULES[1]
     state, Q, X, weights = random_state(rule, n_clusters, n_objects, seed=2)
-    orders = np.random.default_rng(2)
     for _ in range(2):
+        order = copy.deepcopy(state).order_of_fours()
+        assert sorted(order) == list(range(n_objects))
         moved = state.fresh_sweep(0.3)
-        before, Q = Q, plain_sweep(Q, orders.permutation(len(Q)), 0.3, X, rule, weights)
+        before, Q = Q, plain_sweep(Q, order, 0.3, X, rule, weights)
         np.testing.assert_allclose(state.Q.T, Q, atol=1e-6 if X.dtype == np.float32 else 1e-12)
         assert moved == pytest.approx(np.abs(Q - before).max(axis=1).mean(), abs=1e-12)
         np.testing.assert_allclose(state.size, Q.sum(axis=0), atol=1e-12)
@@ -94,10 +97,11 @@ def test_blocked_and_stored_sweeps_in_single_precision():
     states = [State(X, Rule(QUADRATIC, shift=0.1), np.ones(130), 10, np.random.default_rng(4)) for _ in range(2)]
     for state in states:
         state.start(Q)
-    for _ in range(3):
+    for _ in range(60):
         states[0].fresh_sweep(0.1)
         states[1].sweep(MEANFIELD, 0.1)
-    np.testing.assert_allclose(states[0].Q, states[1].Q, atol=2e-6)
+    assert states[0].Q.dtype == np.float32
+    np.testing.assert_allclose(states[0].Q, states[1].Q, atol=1e-5)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=IDS)
@@ -152,12 +156,10 @@ def test_a_row_that_moves_less_than_skip_stays():
 
 
 def test_floor_holds_in_mean_field():
-    state, _, _, _ = random_state(Rule(QUADRATIC, floor=0.01), 3)
+    state, _, _, _ = random_state(Rule(ASSOCIATION, floor=0.01), 3)
     state.sweep(MEANFIELD, 50.0)
     assert probabilities(state).min() >= 0.01 / 1.03
     np.testing.assert_allclose(probabilities(state).sum(axis=1), 1, atol=1e-12)
-    state.fresh_sweep(50.0)
-    assert probabilities(state).min() >= 0.01 / 1.03
 
 
 def visit_first(state, mode, beta):

@@ -125,8 +125,10 @@ def _softmax(row, n_clusters, beta, floor):
 
 
 @njit(inline="always")
-def _decide(mode, beta, row, n_clusters, floor, rng):
+def _decide(mode, beta, row, n_clusters, floor, weight, size, rng):
     """Fill row[NEW] with the next assignment probabilities (a one-hot row for the samplers); return their change."""
+    if floor > 0.0 and mode != MEANFIELD:
+        _keep_last(row, weight, size)
     if mode == METROPOLIS:
         chosen = 0
         for k in range(n_clusters):
@@ -140,16 +142,10 @@ def _decide(mode, beta, row, n_clusters, floor, rng):
         _softmax(row, n_clusters, beta, floor if mode == MEANFIELD else 0.0)
         if mode == GIBBS:
             level = rng.random()
-            chosen = -1
-            for k in range(n_clusters):
-                level -= row[NEW, k]
-                if chosen < 0 and level < 0.0:
-                    chosen = k
-            if chosen < 0:  # rounding left nothing of the level: the best cluster is as good as any
-                chosen = 0
-                for k in range(n_clusters):
-                    if row[NEW, k] > row[NEW, chosen]:
-                        chosen = k
+            chosen = 0
+            while chosen < n_clusters - 1 and level >= row[NEW, chosen]:
+                level -= row[NEW, chosen]
+                chosen += 1
     if mode != MEANFIELD:
         for k in range(n_clusters):
             row[NEW, k] = 1.0 if k == chosen else 0.0
@@ -212,13 +208,40 @@ def incremental_sweep(
             row[OLD, k] = Q[k, i]
             row[FIELD, k] = F[k, i] - own * row[OLD, k]
         diagonal = own if use_diagonal else 0.0
-        _potentials(kind, row, weights[i], diagonal, size, links, shift, p, scale)
+        if kind == QUADRATIC:
+            for k in range(n_clusters):
+                row[H, k] = -scale * (row[FIELD, k] + shift * (size[k] - row[OLD, k]))
+        else:
+            _potentials(kind, row, weights[i], diagonal, size, links, shift, p, scale)
         if total.shape[0] > 0:
             for k in range(n_clusters):
                 total[i, k] += row[H, k]
-        if floor > 0.0 and mode != MEANFIELD:
-            _keep_last(row, weights[i], size)
-        change = _decide(mode, beta, row, n_clusters, floor, rng)
+        if floor > 0.0 or mode == METROPOLIS:
+            change = _decide(mode, beta, row, n_clusters, floor, weights[i], size, rng)
+        else:
+            # `_decide` written out: this is the innermost loop, and arrays given to a function cost reference counts.
+            lowest = row[H, 0]
+            for k in range(1, n_clusters):
+                lowest = min(lowest, row[H, k])
+            mass = 0.0
+            for k in range(row.shape[1]):
+                row[NEW, k] = _exp(-beta * (row[H, k] - lowest))
+                mass += row[NEW, k]
+            if mode == GIBBS:
+                level = rng.random() * mass
+                chosen = 0
+                while chosen < n_clusters - 1 and level >= row[NEW, chosen]:
+                    level -= row[NEW, chosen]
+                    chosen += 1
+                for k in range(n_clusters):
+                    row[NEW, k] = 0.0
+                row[NEW, chosen] = 1.0
+                mass = 1.0
+            inverse = 1.0 / mass
+            change = 0.0
+            for k in range(n_clusters):
+                row[NEW, k] *= inverse
+                change = max(change, abs(row[NEW, k] - row[OLD, k]))
         if change <= skip:
             continue
         moved += change
@@ -261,9 +284,7 @@ def sparse_sweep(
         if total.shape[0] > 0:
             for k in range(n_clusters):
                 total[i, k] += row[H, k]
-        if floor > 0.0 and mode != MEANFIELD:
-            _keep_last(row, weights[i], size)
-        change = _decide(mode, beta, row, n_clusters, floor, rng)
+        change = _decide(mode, beta, row, n_clusters, floor, weights[i], size, rng)
         if change > skip:
             moved += change
             for k in range(n_clusters):
@@ -316,7 +337,7 @@ def _four_rows_five_clusters(X, rows, Q, k, fields):
 
 
 @njit(cache=True, fastmath=FAST)
-def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, floor, size):
+def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, size):
     """One mean-field sweep of a quadratic model with fields computed on the way; about two passes over X at K=10.
 
     Four rows share each reading of Q; inside a group of four, later rows are corrected by X_ab dq_a, so the result
@@ -351,11 +372,19 @@ def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, floor, size):
                 old = np.float64(Q[k, i])
                 row[OLD, k] = old
                 row[H, k] = -scale * (fields[r, k] - own * old + shift * (size[k] - old))
-            _softmax(row, n_clusters, beta, floor)
+            lowest = row[H, 0]
+            for k in range(1, n_clusters):
+                lowest = min(lowest, row[H, k])
+            mass = 0.0
+            for k in range(row.shape[1]):
+                row[NEW, k] = _exp(-beta * (row[H, k] - lowest))
+                mass += row[NEW, k]
+            inverse = 1.0 / mass
+            for k in range(n_clusters):
+                Q[k, i] = row[NEW, k] * inverse
             change = 0.0
             for k in range(n_clusters):
-                Q[k, i] = row[NEW, k]
-                step = row[NEW, k] - row[OLD, k]
+                step = row[NEW, k] * inverse - row[OLD, k]
                 change = max(change, abs(step))
                 size[k] += step
                 row[NEW, k] = step
