@@ -29,6 +29,30 @@ OVERDUE = 2.0  # growth at which a single centroid may borrow; less would draw c
 COPIES = 1e-2  # of the data's spread; centroids closer than this are copies of one
 
 
+def few_coordinates(X):
+    """Coordinates with the same distances, as few as the objects span, around their mean.
+
+    Distances of points far from the origin would lose their digits, and N objects span at most N dimensions.
+
+    Parameters
+    ----------
+    X : ndarray, shape (N, D)
+
+    Returns
+    -------
+    coordinates : ndarray, shape (N, min(N, D))
+    offset : ndarray, shape (D,)
+    basis : ndarray, shape (D, min(N, D))
+        X = coordinates @ basis.T + offset.
+    """
+    offset = X.mean(axis=0)
+    X = X - offset
+    if X.shape[1] <= len(X):
+        return X, offset, np.eye(X.shape[1])
+    basis, triangle = np.linalg.qr(X.T)
+    return np.ascontiguousarray(triangle.T), offset, basis
+
+
 def _fixed_point(X, centroids, beta, tolerance):
     """Centroids of a fixed point of expectation-maximisation at one temperature, and the sweeps it took.
 
@@ -78,7 +102,11 @@ def _unsettled(X, centroids, beta, scale, rng):
     torn = np.flatnonzero((growth > UNSTABLE) & (counts > 1))
     for group in torn:
         copies = np.flatnonzero(groups == group)
-        centroids[copies] += COPIES * scale * rng.standard_normal((len(copies), 1)) * directions[group]
+        # Close to the split the first steps must still be larger than what counts as done, and the copies not thrown
+        # farther than they will part.
+        excess = growth[group] - 1
+        length = scale * max(COPIES, min(5 * TOLERANCE / excess, np.sqrt(excess)))
+        centroids[copies] += length * rng.standard_normal((len(copies), 1)) * directions[group]
     if torn.size:
         return True
     gain = np.where((counts == 1) & (growth > OVERDUE), mass * growth / (np.pi * beta), 0.0)
@@ -201,18 +229,13 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         return self._anneal(check_vectors("X", X), betas, init)
 
     def _anneal(self, X, betas=None, init=None):
-        n_objects, n_features = X.shape
+        n_objects = len(X)
         n_clusters = check_n_clusters(self.n_clusters, n_objects)
         check_option("inference", self.inference, ("meanfield", "gibbs"))
         check_option("sampler", self.sampler, ("block", "sequential"))
         n_init = check_integer("n_init", self.n_init)
         check_integer("n_sweeps", self.n_sweeps)
-        offset = X.mean(axis=0)
-        X = X - offset  # distances of points far from the origin would lose their digits
-        basis = np.eye(n_features)
-        if n_features > n_objects:  # the objects span no more than N dimensions: same distances, fewer coordinates
-            basis, triangle = np.linalg.qr(X.T)
-            X = np.ascontiguousarray(triangle.T)
+        X, offset, basis = few_coordinates(X)
         covariance = X.T @ X / n_objects
         spread = float(eigvalsh(covariance, subset_by_index=[len(covariance) - 1] * 2)[0])
         unit = 1 / (2 * spread) if spread > 1e-300 else 1.0

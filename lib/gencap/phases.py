@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .annealing import Trajectory, check_betas
+from .centroid import few_coordinates
 from .checks import check_number, check_vectors
 
 __all__ = [
@@ -103,14 +104,17 @@ def quench(model, X, betas):
     Trajectory
     """
     betas = check_betas(betas)
+    few, offset, basis = few_coordinates(check_vectors("X", X))  # once, and not at every temperature
     seed, runs = model.random_state, []
-    for t, beta in enumerate(betas):
-        model.set_params(random_state=None if seed is None else seed + t)
-        runs.append(model.anneal(X, betas=[beta]))
-    model.set_params(random_state=seed)
-    stacked = (np.concatenate([getattr(run, name) for run in runs]) for name in
-               ("probabilities", "potentials", "costs", "centroids"))  # fmt: skip
-    return Trajectory(betas, *stacked, runs[0].unit)
+    try:
+        for t, beta in enumerate(betas):
+            model.set_params(random_state=None if seed is None else seed + t)
+            runs.append(model.anneal(few, betas=[beta]))
+    finally:
+        model.set_params(random_state=seed)
+    names = "probabilities", "potentials", "costs", "centroids"
+    probabilities, potentials, costs, centroids = (np.concatenate([getattr(r, n) for r in runs]) for n in names)
+    return Trajectory(betas, probabilities, potentials, costs, centroids @ basis.T + offset, runs[0].unit)
 
 
 def critical_alpha(u):
