@@ -8,6 +8,7 @@ import scipy.sparse
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import get_tags
+from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
 from .capacity import generalization_capacity
@@ -302,5 +303,6 @@ def _compare_similarities(model, n_clusters, X1, X2, cross):
 def _compare_vectors(model, n_clusters, X1, X2, cross):
     if not hasattr(model, "predict"):
         raise ValueError(f"model {type(model).__name__} has no predict, which carries labels over to new vectors")
-    carried, own = (clone(model).fit(vectors).predict(X2) for vectors in (X1, X2))
+    with threadpool_limits(1):  # threads of small matrix products wait for each other many times longer than they work
+        carried, own = (clone(model).fit(vectors).predict(X2) for vectors in (X1, X2))
     return disagreement(own, carried, n_clusters)
