@@ -39,13 +39,14 @@ def check_number(name, value, low=-np.inf, high=np.inf):
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a real number, got {value!r} of type {type(value).__name__}")
     if not np.isfinite(value) or value < low or value > high:
-        raise ValueError(f"{name}={value} must be finite and in [{low}, {high}]")
+        span = "" if low == -np.inf and high == np.inf else f" and in [{low}, {high}]"
+        raise ValueError(f"{name}={value} must be finite{span}")
     return float(value)
 
 
 def check_option(name, value, accepted):
     """Return `value`, or raise ValueError if it is not one of `accepted`."""
-    if value not in accepted:
+    if np.ndim(value) or value not in accepted:
         raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, accepted))}")
     return value
 
@@ -53,6 +54,35 @@ def check_option(name, value, accepted):
 def check_n_clusters(n_clusters, n_objects):
     """Return K as int; it must be an integer in 1..N, and the message names both."""
     return check_integer("n_clusters", n_clusters, 1, n_objects, "n_samples")
+
+
+def check_seed(random_state):
+    """Return what seeds a `numpy.random.SeedSequence`: a non-negative int or None.
+
+    Parameters
+    ----------
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        A generator is asked for one number, so it moves on and the next run differs.
+
+    Raises
+    ------
+    TypeError
+        Anything else.
+    ValueError
+        A negative int.
+    """
+    if random_state is None:
+        return None
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
+        raise TypeError(
+            f"random_state={random_state!r} of type {type(random_state).__name__} is not accepted; accepted are an "
+            "integer >= 0, a Generator, a RandomState or None"
+        )
+    return check_integer("random_state", random_state, 0)
 
 
 def check_labels(name, labels, n_objects=None, n_clusters=None):
@@ -82,19 +112,63 @@ def check_vectors(name, X, dtype=np.float64):
     Raises
     ------
     ValueError
-        Not two-dimensional, empty, or holding NaN or infinite values.
+        Not two-dimensional, empty, complex, masked, holding NaN or infinite values, or of magnitudes whose squares
+        overflow or vanish (beyond 1e-150..1e150).
+    TypeError
+        Sparse.
     """
-    X = np.ascontiguousarray(X, dtype=dtype)
+    if scipy.sparse.issparse(X):
+        raise TypeError(f"{name} is a sparse {type(X).__name__}, accepted are dense vectors: {name}.toarray()")
+    given, X = X, _as_array(name, X, dtype)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"{name} must be a non-empty 2-D array (objects, features), got shape {X.shape}")
     _check_finite(name, X)
+    _check_magnitude(name, X, given, max(X.max(), -X.min()) if X.dtype.kind == "f" else 1.0)
     return X
+
+
+def _as_array(name, X, dtype):
+    """Return X as a C-contiguous array of `dtype`; copied only if it must be."""
+    if np.ma.is_masked(X):
+        raise ValueError(f"{name} has masked entries; accepted are finite numbers only, fill them first")
+    try:
+        complex_ = np.iscomplexobj(X)
+        with np.errstate(over="ignore"):  # what overflows is refused below, with the argument's name
+            array = None if complex_ else np.asarray(X, dtype=dtype, order="C")
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} is no array of numbers: {error}") from None
+    if complex_:
+        raise ValueError(f"{name} is complex; accepted are real numbers only")
+    return array
 
 
 def _check_finite(name, values):
     # A sum is NaN or inf as soon as one entry is, and needs no mask as large as the matrix.
-    if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
-        raise ValueError(f"{name} holds NaN or infinite values; accepted are finite numbers only")
+    with np.errstate(invalid="ignore"):
+        total = values.sum(dtype=np.float64)
+    if not np.isfinite(total) and not np.isfinite(values).all():
+        raise ValueError(
+            f"{name} holds NaN or infinite values; accepted are finite numbers only, up to {_limit(values):.0e}"
+        )
+
+
+def _limit(values):
+    """Largest magnitude whose sums (single precision) or squares (double precision) do not overflow."""
+    return 1e30 if values.dtype == np.float32 else 1e150
+
+
+def _check_magnitude(name, values, given, largest):
+    """Raise ValueError where sums or squares of the values would overflow or vanish: they must not do so silently."""
+    high = _limit(values)
+    if largest == 0.0:
+        with np.errstate(invalid="ignore"):
+            sparse = scipy.sparse.issparse(given)
+            entries = scipy.sparse.csr_array(given).data if sparse else np.asarray(given, dtype=np.float64)
+            largest = float(np.abs(entries).max(initial=0.0))
+    if largest > high or 0.0 < largest < 1 / high:
+        raise ValueError(
+            f"the largest magnitude in {name} is {largest:.3g}, accepted is 0 or {1 / high:.0e}..{high:.0e}: rescale it"
+        )
 
 
 def check_similarity(name, X, dtype=np.float32):
@@ -114,10 +188,15 @@ def check_similarity(name, X, dtype=np.float32):
     Raises
     ------
     ValueError
-        Not a non-empty square matrix, NaN or inf inside, or not symmetric.
+        Not a non-empty square matrix, complex, masked, NaN or inf inside, not symmetric, or of magnitudes that single
+        precision (1e-30..1e30) or the squares of double precision (1e-150..1e150) cannot hold.
     """
     sparse = scipy.sparse.issparse(X)
-    X = scipy.sparse.csr_array(X, dtype=dtype) if sparse else np.ascontiguousarray(X, dtype=dtype)
+    given = X
+    if sparse and np.iscomplexobj(X):
+        raise ValueError(f"{name} is complex; accepted are real numbers only")
+    with np.errstate(over="ignore"):
+        X = scipy.sparse.csr_array(X, dtype=dtype) if sparse else _as_array(name, X, dtype)
     if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] == 0:
         raise ValueError(f"{name} must be a non-empty square matrix (objects, objects), got shape {X.shape}")
     _check_finite(name, X.data if sparse else X)
@@ -128,6 +207,7 @@ def check_similarity(name, X, dtype=np.float32):
     else:
         scale = max(X.max(), -X.min())
         asymmetry = _largest_asymmetry(X)
+    _check_magnitude(name, X, given, scale)
     if asymmetry > 1e-6 * scale:
         raise ValueError(
             f"{name} must be symmetric within 1e-6 of its largest entry, got a difference of {asymmetry / scale:.2g}"

@@ -1,0 +1,75 @@
+"""Argument checks: every refusal names the argument, what was given and what is accepted."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from gencap.checks import check_number, check_option, check_seed, check_similarity, check_vectors
+
+X = np.array([[2.0, 1.0], [1.0, 3.0]])
+
+
+@pytest.mark.parametrize("check", [check_vectors, check_similarity])
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (X + 1j, ValueError, "X is complex; accepted are real"),
+        (np.ma.masked_greater(X, 2.5), ValueError, "X has masked entries; accepted are finite"),
+        ([[1, 2], [3]], ValueError, "X is no array of numbers"),
+        ([["a", "b"], ["b", "a"]], ValueError, "X is no array of numbers.*'a'"),
+        ([[{}, {}], [{}, {}]], TypeError, "X is no array of numbers"),
+        (3.0, ValueError, r"X must be .* got shape \(\)"),
+        (np.array([[np.inf, -np.inf], [-np.inf, 0]]), ValueError, "X holds NaN or infinite"),
+        (X * 1e200, ValueError, "X .*accepted"),
+        (X * 1e-200, ValueError, "largest magnitude in X is 3e-200, accepted is 0 or"),
+    ],
+    ids=["complex", "masked", "ragged", "words", "objects", "scalar", "opposite infinities", "huge", "tiny"],
+)
+@pytest.mark.filterwarnings("error")
+def test_what_is_no_finite_real_matrix_is_refused(check, given, error, message):
+    with pytest.raises(error, match=message):
+        check("X", given)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e-60, 1e-40, 1e32, 1e60])
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, scipy.sparse.lil_matrix, scipy.sparse.dok_array])
+def test_single_precision_neither_overflows_nor_vanishes_silently(scale, form):
+    with pytest.raises(ValueError, match=r"X.* accepted .*1e\+30"):
+        check_similarity("X", form(X * scale))
+
+
+def test_what_fits_is_taken_as_it_is():
+    for scale in (1e-29, 1.0, 1e29, 0.0):
+        np.testing.assert_array_equal(check_similarity("X", X * scale), (X * scale).astype(np.float32))
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    assert check_vectors("X", read_only) is read_only
+    assert check_vectors("X", np.asfortranarray(np.ones((3, 2)))).flags.c_contiguous
+
+
+def test_sparse_vectors_are_named():
+    with pytest.raises(TypeError, match=r"X is a sparse csr_array, accepted are dense vectors: X\.toarray\(\)"):
+        check_vectors("X", scipy.sparse.csr_array(X))
+
+
+def test_seeds():
+    assert check_seed(None) is None
+    assert check_seed(np.int64(3)) == 3
+    assert check_seed(np.random.default_rng(1)) == check_seed(np.random.default_rng(1))
+    generator = np.random.RandomState(1)
+    assert check_seed(generator) != check_seed(generator)
+    for given in (True, 1.5, "a", [1, 2]):
+        with pytest.raises(TypeError, match="random_state=.* accepted are an integer >= 0, a Generator, a RandomState"):
+            check_seed(given)
+    with pytest.raises(ValueError, match="random_state=-1 must be >= 0"):
+        check_seed(-1)
+
+
+def test_options_and_numbers():
+    with pytest.raises(ValueError, match="inference=array.* is not one of 'gibbs'"):
+        check_option("inference", np.array(["gibbs", "gibbs"]), ("gibbs",))
+    with pytest.raises(ValueError, match="^shift=nan must be finite$"):
+        check_number("shift", float("nan"))
+    with pytest.raises(ValueError, match=r"^p=3.0 must be finite and in \[1, 2\]$"):
+        check_number("p", 3.0, 1, 2)
