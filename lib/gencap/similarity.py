@@ -25,8 +25,8 @@ __all__ = ["SimilarityClustering"]
 
 INFERENCES = ("meanfield", "gibbs", "metropolis")
 MODES = {"meanfield": kernels.MEANFIELD, "gibbs": kernels.GIBBS, "metropolis": kernels.METROPOLIS}
-COOLING = np.geomspace(0.7, 8, 12)  # units; a random start needs to be cooled only from just above the transition
-COOLING_SWEEPS = 16
+COOLING = np.geomspace(0.9, 6, 10)  # units; a random start needs to be cooled only from just above the transition
+COOLING_SWEEPS = 12
 HEATING_SWEEPS = 60
 SETTLED, TOLERANCE, SKIP = 0.02, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
 
@@ -70,7 +70,11 @@ class State:
         """Compute fields and books afresh; rounding errors of incremental updates end here."""
         rule, Q = self.rule, self.Q.T if self.sparse else self.Q
         self.size = Q.astype(np.float64) @ self.weights
-        self.F = (self.X @ self.Q).T if self.sparse else Q @ self.X
+        if self.sparse:
+            self.F = (self.X @ self.Q).T
+        else:
+            self.F = np.empty_like(self.Q)
+            kernels.fill_fields(self.X, self.padded, self.F)
         self.links = np.zeros((self.n_clusters, self.n_clusters))
         if rule.kind != kernels.QUADRATIC:
             Q = Q.astype(np.float64)
@@ -283,8 +287,11 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         state.start_labels(labels)
         for step in COOLING[COOLING >= first]:
             for _ in range(COOLING_SWEEPS):
-                state.sweep(kernels.GIBBS, step * unit)
-            state.refresh()
+                if state.sweep(kernels.GIBBS, step * unit) == 0.0:
+                    break
+            if state.rule.kind != kernels.QUADRATIC:
+                state.refresh()
+        state.refresh()
         state.descend(1e9 * unit)
         return state.labels()
 

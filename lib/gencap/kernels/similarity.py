@@ -337,6 +337,35 @@ def _four_rows_five_clusters(X, rows, Q, k, fields):
 
 
 @njit(cache=True, fastmath=FAST)
+def _four_rows(X, rows, Q, n_clusters, fields):
+    first = 0
+    while first < n_clusters:
+        k = max(0, min(first, Q.shape[0] - 5))  # the last block overlaps the one before it
+        _four_rows_five_clusters(X, rows, Q, k, fields)
+        first += 5
+
+
+@njit(cache=True, fastmath=FAST)
+def fill_fields(X, Q, F):
+    """F = Q X for Q of few rows: a matrix product of a library would first copy all of X.
+
+    Parameters
+    ----------
+    X : (N, N) symmetric; Q : (max(K, 5), N); F : (K, N), overwritten.
+    """
+    n_clusters, n_objects = F.shape
+    fields = np.zeros((4, Q.shape[0]))
+    rows = np.empty(4, np.int64)
+    for start in range(0, n_objects, 4):
+        for r in range(4):
+            rows[r] = min(start + r, n_objects - 1)
+        _four_rows(X, rows, Q, n_clusters, fields)
+        for r in range(4):
+            for k in range(n_clusters):
+                F[k, rows[r]] = fields[r, k]
+
+
+@njit(cache=True, fastmath=FAST)
 def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, size):
     """One mean-field sweep of a quadratic model with fields computed on the way; about two passes over X at K=10.
 
@@ -360,11 +389,7 @@ def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, size):
         count = min(4, n_objects - start)
         for r in range(4):
             rows[r] = order[start + min(r, count - 1)]
-        first = 0
-        while first < n_clusters:
-            k = max(0, min(first, Q.shape[0] - 5))  # the last block overlaps the one before it
-            _four_rows_five_clusters(X, rows, Q, k, fields)
-            first += 5
+        _four_rows(X, rows, Q, n_clusters, fields)
         for r in range(count):
             i = rows[r]
             own = self_similarity[i]
@@ -406,15 +431,15 @@ def cluster_links(X, labels, n_clusters):
     diagonal : (K,), sum over i in k of X_ii
     """
     links, diagonal = np.zeros((n_clusters, n_clusters)), np.zeros(n_clusters)
-    row = np.empty(n_clusters)
+    sums = np.zeros((n_clusters, X.shape[0]))  # of the rows of a cluster
     for i in range(X.shape[0]):
-        row[:] = 0.0
-        for j in range(X.shape[0]):
-            row[labels[j]] += X[i, j]
-        row[labels[i]] -= X[i, i]
-        diagonal[labels[i]] += X[i, i]
+        _add_row(sums, labels[i], X, i, 1.0)
+    for j in range(X.shape[0]):
         for k in range(n_clusters):
-            links[labels[i], k] += row[k]
+            links[k, labels[j]] += sums[k, j]
+        diagonal[labels[j]] += X[j, j]
+    for k in range(n_clusters):
+        links[k, k] -= diagonal[k]
     return links, diagonal
 
 
