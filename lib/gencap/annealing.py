@@ -9,13 +9,15 @@ Every model measures temperature in its own unit: the inverse temperature at whi
 loses its stability (the first split).  Grids are fixed multiples of that unit, so that one default fits all data.
 """
 
+import zipfile
+import zlib
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.special import entr
 
-from .checks import check_labels
+from .checks import as_array, check_labels
 
 __all__ = ["Trajectory", "beta_grid", "check_betas"]
 
@@ -43,7 +45,7 @@ def beta_grid(unit, low, high, n_steps):
 
 def check_betas(betas):
     """Return a user's grid as float64; it must be a non-empty ascending sequence of positive finite numbers."""
-    betas = np.asarray(betas, dtype=np.float64)
+    betas = as_array("betas", betas, np.float64)
     if betas.ndim != 1 or betas.size == 0 or not np.isfinite(betas).all() or betas.min() <= 0:
         raise ValueError(f"betas must be a non-empty 1-D sequence of positive finite numbers, got {betas!r}")
     if (np.diff(betas) <= 0).any():
@@ -153,9 +155,23 @@ class Trajectory:
 
     @classmethod
     def load(cls, path):
-        """Read what `save` wrote."""
-        with np.load(path) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        ValueError
+            The file is damaged or holds something else.
+        FileNotFoundError, OSError
+            It cannot be read.
+        """
+        try:
+            with np.load(path) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+            missing = [name for name in ("betas", "probabilities", "costs", "unit") if name not in arrays]
+        except (ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+            raise ValueError(f"{path} is not a Trajectory written by save: {error}") from None
+        if missing:
+            raise ValueError(f"{path} is not a Trajectory written by save: it has no {', '.join(missing)}")
         return cls(
             arrays["betas"],
             arrays["probabilities"],

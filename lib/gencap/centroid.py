@@ -5,6 +5,8 @@ temperature at which the assignment probabilities are those of a Gaussian mixtur
 split comes at beta = 1 / (2 lambda_max), lambda_max the largest eigenvalue of the data's covariance.
 """
 
+import numbers
+
 import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.sparse.csgraph import connected_components
@@ -14,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .annealing import Trajectory, beta_grid, check_betas, check_start
-from .checks import check_integer, check_labels, check_n_clusters, check_option, check_vectors
+from .checks import check_integer, check_labels, check_n_clusters, check_option, check_seed, check_vectors
 from .kernels import kmeans as kernels
 from .similarity import softmax
 
@@ -151,7 +153,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         Annealing runs; the one of lowest cost at the cold end is kept.
     n_sweeps : int
         Sweeps that "gibbs" averages over at every temperature, after as many to settle.
-    random_state : int, RandomState or None
+    random_state : int, Generator, RandomState or None
 
     Attributes
     ----------
@@ -243,7 +245,12 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         init = check_start(init, betas, n_objects, n_clusters)
         if init is not None and init.centroids is None:
             raise ValueError("init has no centroids, accepted is a Trajectory of a model with centroids")
-        seed = check_random_state(self.random_state).randint(2**31) if self.random_state is not None else None
+        if init is not None and init.centroids.shape[2] != len(offset):
+            raise ValueError(f"init has centroids of {init.centroids.shape[2]} features, accepted are {len(offset)}")
+        seed = check_seed(self.random_state)
+        if isinstance(self.random_state, numbers.Integral):
+            check_integer("random_state", seed, 0, 2**32 - 1)
+            seed = check_random_state(seed).randint(2**31)
         starts = None if init is None else ((init.centroids - offset) @ basis, init.probabilities.argmax(axis=2))
         best = None
         for child in np.random.SeedSequence(seed).spawn(n_init):
@@ -318,7 +325,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self
         """
         X = validate_data(self, X, dtype=np.float64, order="C")
-        self.trajectory_ = self._anneal(X)
+        self.trajectory_ = self._anneal(check_vectors("X", X))
         self.cluster_centers_ = self.trajectory_.centroids[-1]
         self.labels_ = self.trajectory_.labels(-1)
         self.inertia_ = float(((X - self.cluster_centers_[self.labels_]) ** 2).sum())

@@ -5,6 +5,8 @@ import numbers
 import numpy as np
 import scipy.sparse
 
+LARGEST = 1e30  # magnitude that single precision can sum over many objects
+
 
 def check_integer(name, value, low=1, high=None, high_name=None):
     """Return `value` as int, or raise if it is not an integer in [low, high].
@@ -85,6 +87,13 @@ def check_seed(random_state):
     return check_integer("random_state", random_state, 0)
 
 
+def generator(random_state):
+    """Return a numpy Generator: the one given, or a new one from what `check_seed` accepts."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_seed(random_state))
+
+
 def check_labels(name, labels, n_objects=None, n_clusters=None):
     """Return hard labels as an int64 array of shape (N,).
 
@@ -117,9 +126,7 @@ def check_vectors(name, X, dtype=np.float64):
     TypeError
         Sparse.
     """
-    if scipy.sparse.issparse(X):
-        raise TypeError(f"{name} is a sparse {type(X).__name__}, accepted are dense vectors: {name}.toarray()")
-    given, X = X, _as_array(name, X, dtype)
+    given, X = X, as_array(name, X, dtype)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"{name} must be a non-empty 2-D array (objects, features), got shape {X.shape}")
     _check_finite(name, X)
@@ -127,8 +134,10 @@ def check_vectors(name, X, dtype=np.float64):
     return X
 
 
-def _as_array(name, X, dtype):
+def as_array(name, X, dtype):
     """Return X as a C-contiguous array of `dtype`; copied only if it must be."""
+    if scipy.sparse.issparse(X):
+        raise TypeError(f"{name} is a sparse {type(X).__name__}, accepted is a dense array: {name}.toarray()")
     if np.ma.is_masked(X):
         raise ValueError(f"{name} has masked entries; accepted are finite numbers only, fill them first")
     try:
@@ -154,7 +163,7 @@ def _check_finite(name, values):
 
 def _limit(values):
     """Largest magnitude whose sums (single precision) or squares (double precision) do not overflow."""
-    return 1e30 if values.dtype == np.float32 else 1e150
+    return LARGEST if values.dtype == np.float32 else 1e150
 
 
 def _check_magnitude(name, values, given, largest):
@@ -196,7 +205,7 @@ def check_similarity(name, X, dtype=np.float32):
     if sparse and np.iscomplexobj(X):
         raise ValueError(f"{name} is complex; accepted are real numbers only")
     with np.errstate(over="ignore"):
-        X = scipy.sparse.csr_array(X, dtype=dtype) if sparse else _as_array(name, X, dtype)
+        X = scipy.sparse.csr_array(X, dtype=dtype) if sparse else as_array(name, X, dtype)
     if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] == 0:
         raise ValueError(f"{name} must be a non-empty square matrix (objects, objects), got shape {X.shape}")
     _check_finite(name, X.data if sparse else X)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from .annealing import Trajectory
-from .checks import check_integer, check_labels, check_n_clusters, check_number, check_similarity
+from .checks import LARGEST, as_array, check_integer, check_labels, check_n_clusters, check_number, check_similarity
 
 __all__ = ["DominantSets", "replicator_dynamics"]
 
@@ -102,7 +102,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         check_n_clusters(self.n_clusters, X.shape[0])
         check_integer("max_steps", self.max_steps)
         check_number("cutoff", self.cutoff, np.nextafter(0, 1), 1.0)
-        shift = check_number("shift", self.shift)
+        shift = check_number("shift", self.shift, -LARGEST, LARGEST)
         lowest = float(X.min())
         if lowest + shift < 0 and _lowest_off_diagonal(X) + shift < 0:
             raise ValueError(
@@ -162,7 +162,9 @@ class DominantSets(ClusterMixin, BaseEstimator):
     def _peel(self, X, betas=None, init=None):
         if init is not None:
             raise ValueError("init must be None: the dynamics starts from equal participation")
-        n_objects, n_clusters, last = X.shape[0], self.n_clusters, self.n_clusters * self.max_steps
+        # NumPy's small integers would overflow in the products.
+        n_objects, n_clusters, max_steps = X.shape[0], int(self.n_clusters), int(self.max_steps)
+        last = n_clusters * max_steps
         steps = _check_steps(betas, last)
         probabilities = np.full((len(steps), n_objects, n_clusters), 1 / n_clusters, np.float32)
         cores, row = np.full(n_objects, -1), 0
@@ -186,11 +188,11 @@ class DominantSets(ClusterMixin, BaseEstimator):
                 break
             members = free
             start = free * uneven
-            states = replicator_dynamics(X, start / start.sum(), self.max_steps, self.shift)
+            states = replicator_dynamics(X, start / start.sum(), max_steps, self.shift)
             for step, v in enumerate(states, 1):
-                record(k * self.max_steps + step, members, k)
+                record(k * max_steps + step, members, k)
                 members = free & (v >= self.cutoff * v.max())
-            record((k + 1) * self.max_steps + 1, members, k)
+            record((k + 1) * max_steps + 1, members, k)
             cores[members] = k
         labels = self._assign_rest(X, cores)
         # Steps after the last object was cut off, and the very last one, at which the rest is assigned.
@@ -229,7 +231,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
 def _check_steps(betas, last):
     if betas is None:
         return np.unique(np.linspace(1, last, min(last, 60)).round())
-    steps = np.asarray(betas, dtype=np.float64)
+    steps = as_array("betas", betas, np.float64)
     if steps.ndim != 1 or steps.size == 0 or (steps != np.round(steps)).any() or (np.diff(steps) <= 0).any():
         raise ValueError(f"betas must be ascending whole step counts, got {betas!r}")
     if steps[0] < 1 or steps[-1] > last:

@@ -36,7 +36,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm.auto import tqdm
 
-from gencap.checks import check_integer, check_labels, check_number, check_option, check_vectors
+from gencap.checks import check_integer, check_labels, check_number, check_option, check_vectors, generator
 
 _MAPPINGS = ("nearest", "hungarian")
 _FLOOR = 1e-10  # probabilities stay this far from 0 and 1, so that no bit costs an infinite amount
@@ -253,7 +253,7 @@ def map_rows(X1, X2, mapping="nearest", random_state=None):
     if mapping == "nearest":
         # Noise far below any difference between two distances decides between equal ones only.
         scale = 1e-9 * max(distances.max(), 1e-300)
-        return np.argmin(distances + scale * np.random.default_rng(random_state).random(distances.shape), axis=1)
+        return np.argmin(distances + scale * generator(random_state).random(distances.shape), axis=1)
     if len(X2) > len(X1):
         raise ValueError(f"mapping='hungarian' needs at most as many test as training rows, got {len(X2)} > {len(X1)}")
     return linear_sum_assignment(distances)[1]
@@ -308,7 +308,7 @@ def transfer_rank(X, max_rank=None, mapping="nearest", boolean=False, n_splits=2
     X, _ = _check_matrix("X", X, boolean, at_least=2)
     limit = min(len(X) // 2, X.shape[1])
     max_rank = limit if max_rank is None else check_integer("max_rank", max_rank, 1, limit, "min(N // 2, D)")
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     costs = []
     for _ in range(check_integer("n_splits", n_splits)):
         order = rng.permutation(len(X))
@@ -349,7 +349,7 @@ def bicross_validation_rank(X, held_out=0.5, max_rank=None, n_splits=20, random_
     p, q = (min(max(round(held_out * n), 1), n - 1) for n in X.shape)
     limit = min(X.shape[0] - p, X.shape[1] - q)
     max_rank = limit if max_rank is None else check_integer("max_rank", max_rank, 1, limit, "edge of the kept block")
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     costs = []
     for _ in range(check_integer("n_splits", n_splits)):
         shuffled = X[rng.permutation(X.shape[0])][:, rng.permutation(X.shape[1])]
@@ -548,7 +548,7 @@ class NoisyOrFactorization(BaseEstimator):
         cooling = check_number("cooling", self.cooling, 0.01, 0.999)
         n_refinements = check_integer("n_refinements", self.n_refinements, 0)
         sets = label_sets(n_components, max_roles)
-        rng = np.random.default_rng(self.random_state)
+        rng = generator(self.random_state)
         # Single precision halves the time of the products and leaves the parameters as they are.
         single = X.astype(np.float32)
         runs = [

@@ -11,6 +11,7 @@ import scipy.sparse
 
 from .annealing import Trajectory, beta_grid
 from .centroid import AnnealedKMeans
+from .checks import check_option
 from .kernels import similarity as kernels
 from .measures import constant_shift_embedding
 from .similarity import Rule, SimilarityClustering, centring, temperature_unit, top_eigenvalue
@@ -101,7 +102,7 @@ class PairwiseClustering(SimilarityClustering):
         ValueError
             As for the other models; with `embedding` also X sparse or of a single object, or inference "metropolis".
         """
-        if not self.embedding:
+        if not check_option("embedding", self.embedding, (False, True)):
             return super().anneal(X, betas, init)
         if scipy.sparse.issparse(X):
             raise ValueError("X is sparse, accepted with embedding=True is a dense matrix: its vectors would be dense")

@@ -7,7 +7,7 @@ potentials are h_ik = -sum_{j != i} (X_ij + shift) q_jk (000 Eq. 138 up to a con
 import numpy as np
 import scipy.sparse
 
-from .checks import check_number
+from .checks import LARGEST, check_number
 from .kernels import similarity as kernels
 from .similarity import Rule, SimilarityClustering, temperature_unit, top_eigenvalue
 
@@ -57,13 +57,13 @@ class CorrelationClustering(SimilarityClustering):
         self.random_state = random_state
 
     def _rule(self):
-        return Rule(kernels.QUADRATIC, shift=check_number("shift", self.shift))
+        return Rule(kernels.QUADRATIC, shift=check_number("shift", self.shift, -LARGEST, LARGEST))
 
     def _unit(self, X):
         return temperature_unit(self.n_clusters, top_eigenvalue(X))
 
     def _constant(self, X):
-        shift = check_number("shift", self.shift)
+        shift = check_number("shift", self.shift, -LARGEST, LARGEST)
         if not scipy.sparse.issparse(X):
             return kernels.positive_pairs(X, shift)
         upper = scipy.sparse.triu(X, 1)

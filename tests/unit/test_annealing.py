@@ -27,7 +27,20 @@ def test_grid_ascends_in_units():
 
 
 @pytest.mark.parametrize(
-    "bad", [[], [[1.0, 2.0]], [0.0, 1.0], [-1.0, 1.0], [1.0, np.nan], [1.0, np.inf], [2.0, 1.0], [1.0, 1.0], 3.0]
+    "bad",
+    [
+        [],
+        [[1.0, 2.0]],
+        [0.0, 1.0],
+        [-1.0, 1.0],
+        [1.0, np.nan],
+        [1.0, np.inf],
+        [2.0, 1.0],
+        [1.0, 1.0],
+        3.0,
+        "cold",
+        [1j],
+    ],
 )
 def test_bad_grids_are_refused(bad):
     with pytest.raises(ValueError, match="betas"):
@@ -96,6 +109,27 @@ def test_saved_run_comes_back(tmp_path, potentials):
     assert (back.potentials is None) == (not potentials) and back.unit == 0.7
     if potentials:
         np.testing.assert_array_equal(back.potentials, run.potentials)
+
+
+@pytest.mark.parametrize("content", ["cut off", "text", "array", "other arrays", "empty"])
+def test_a_file_that_save_did_not_write_is_named(tmp_path, content):
+    path = tmp_path / "run.npz"
+    trajectory().save(path)
+    if content == "cut off":
+        path.write_bytes(path.read_bytes()[:-200])
+    elif content == "text":
+        path.write_text("0.1, 0.2")
+    elif content == "array":
+        with path.open("wb") as stream:
+            np.save(stream, np.ones(3))
+    elif content == "other arrays":
+        np.savez(path, betas=np.ones(3))
+    else:
+        path.write_bytes(b"")
+    with pytest.raises(ValueError, match=r"run\.npz is not a Trajectory written by save"):
+        Trajectory.load(path)
+    with pytest.raises(FileNotFoundError, match=r"other\.npz"):
+        Trajectory.load(tmp_path / "other.npz")
 
 
 def test_start_must_have_the_shape_of_the_run():

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse
 from oracles import assignments, boltzmann, coclustering
 from scipy.special import softmax
 from sklearn.base import clone
@@ -206,6 +207,11 @@ BAD = {
     "more clusters than objects": (GOOD, {"n_clusters": 6}, "n_clusters=6 .*n_samples=5"),
     "inference": (GOOD, {"inference": "metropolis"}, "inference='metropolis'.*meanfield.*gibbs"),
     "sampler": (GOOD, {"sampler": "sweep"}, "sampler='sweep'.*block.*sequential"),
+    "complex": (GOOD + 1j, {}, "[Cc]omplex"),
+    "huge": (GOOD * 1e200, {}, "X .*accepted"),
+    "tiny": (GOOD * 1e-200, {}, "X .*accepted"),
+    "negative seed": (GOOD, {"random_state": -1}, "random_state=-1"),
+    "seed of 33 bits": (GOOD, {"random_state": 2**32}, "random_state=4294967296 must be .*4294967295"),
     "no starts": (GOOD, {"n_init": 0}, "n_init"),
     "no sweeps": (GOOD, {"n_sweeps": 0}, "n_sweeps"),
 }
@@ -223,6 +229,24 @@ def test_bad_input_is_named(case, method):
 def test_number_of_clusters_must_be_an_integer(method):
     with pytest.raises(TypeError, match="n_clusters"):
         getattr(gc.AnnealedKMeans(2.0), method)(GOOD)
+
+
+@pytest.mark.parametrize("method", ["fit", "anneal"])
+def test_sparse_vectors_are_refused(method):
+    with pytest.raises(TypeError, match="[Ss]parse.*X"):
+        getattr(gc.AnnealedKMeans(2), method)(scipy.sparse.csr_array(GOOD))
+
+
+def test_generators_seed_a_run():
+    runs = [gc.AnnealedKMeans(2, random_state=np.random.default_rng(s)).anneal(clouds(40)) for s in (3, 3, 4)]
+    np.testing.assert_array_equal(runs[0].centroids, runs[1].centroids)
+    assert (runs[0].centroids != runs[2].centroids).any()
+
+
+def test_start_from_other_features_is_named():
+    run = gc.AnnealedKMeans(2, random_state=0).anneal(GOOD)
+    with pytest.raises(ValueError, match="init has centroids of 2 features, accepted are 1"):
+        gc.AnnealedKMeans(2).anneal(GOOD[:, :1], betas=run.betas, init=run)
 
 
 def test_bad_labels_and_grids_are_named():

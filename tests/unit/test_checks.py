@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from gencap.checks import check_number, check_option, check_seed, check_similarity, check_vectors
+from gencap.checks import check_number, check_option, check_seed, check_similarity, check_vectors, generator
 
 X = np.array([[2.0, 1.0], [1.0, 3.0]])
 
@@ -49,7 +49,7 @@ def test_what_fits_is_taken_as_it_is():
 
 
 def test_sparse_vectors_are_named():
-    with pytest.raises(TypeError, match=r"X is a sparse csr_array, accepted are dense vectors: X\.toarray\(\)"):
+    with pytest.raises(TypeError, match=r"X is a sparse csr_array, accepted is a dense array: X\.toarray\(\)"):
         check_vectors("X", scipy.sparse.csr_array(X))
 
 
@@ -64,6 +64,14 @@ def test_seeds():
             check_seed(given)
     with pytest.raises(ValueError, match="random_state=-1 must be >= 0"):
         check_seed(-1)
+
+
+def test_a_generator_is_used_as_it_is():
+    given = np.random.default_rng(5)
+    assert generator(given) is given
+    assert generator(5).random() == np.random.default_rng(5).random()
+    with pytest.raises(TypeError, match="random_state='a'"):
+        generator("a")
 
 
 def test_options_and_numbers():

@@ -136,6 +136,7 @@ def test_binary_weights_break_at_the_first_inconsistent_object():
     [
         ({}, -np.ones((4, 4)), "non-negative"),
         ({"shift": np.nan}, np.ones((4, 4)), "shift"),
+        ({"shift": 1e300}, np.ones((4, 4)), "shift=1e[+]300"),
         ({"max_steps": 0}, np.ones((4, 4)), "max_steps"),
         ({"cutoff": 0.0}, np.ones((4, 4)), "cutoff"),
         ({"n_clusters": 5}, np.ones((4, 4)), "n_clusters=5.*4"),
@@ -149,10 +150,16 @@ def test_bad_input_is_named(parameters, X, message):
             getattr(DominantSets(**parameters), call)(X)
 
 
-@pytest.mark.parametrize("betas", [[0, 5], [5, 5], [1, 10_000], [1.5, 2], []])
+@pytest.mark.parametrize("betas", [[0, 5], [5, 5], [1, 10_000], [1.5, 2], [], "late"])
 def test_steps_outside_the_run_are_refused(betas):
     with pytest.raises(ValueError, match="betas"):
         DominantSets(2).anneal(np.ones((4, 4)), betas=betas)
+
+
+def test_small_integer_types_do_not_overflow():
+    X = np.kron(np.eye(2), np.ones((4, 4)))
+    run = DominantSets(np.int8(2), max_steps=np.int8(100)).anneal(X)
+    np.testing.assert_array_equal(run.betas, DominantSets(2).anneal(X).betas)
 
 
 def test_small_and_degenerate_inputs():

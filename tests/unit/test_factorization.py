@@ -321,6 +321,7 @@ B = np.eye(6)
         (lambda: fac.NoisyOrFactorization(2).fit(B * np.nan), ValueError, "NaN"),
         (lambda: fac.NoisyOrFactorization(2, cooling=1.0).fit(B), ValueError, "cooling=1.0"),
         (lambda: fac.NoisyOrFactorization(2, max_roles=0).fit(B), ValueError, "max_roles=0"),
+        (lambda: fac.NoisyOrFactorization(2, random_state="a").fit(B), TypeError, "random_state='a'"),
         (lambda: fac.NoisyOrFactorization(2, n_init=0).fit(B), ValueError, "n_init=0"),
         (lambda: fac.NoisyOrFactorization(2).fit(B).transfer_cost(B[:3], B), ValueError, "X1 has 3 rows"),
         (lambda: fac.NoisyOrFactorization(2).fit(B).predict(B[:, :2]), ValueError, "features"),

@@ -284,6 +284,7 @@ BAD = {
     "inference": (GOOD, {"inference": "em"}, "inference='em'.*meanfield.*gibbs.*metropolis"),
     "no starts": (GOOD, {"n_init": 0}, "n_init"),
     "no sweeps": (GOOD, {"n_sweeps": 0}, "n_sweeps"),
+    "overflowing shift": (GOOD, {"shift": 1e300}, r"shift=1e\+300 must be .*1e\+30"),
     "nan shift": (GOOD, {"shift": np.nan}, "shift"),
     "inf shift": (GOOD, {"shift": np.inf}, "shift"),
 }
