@@ -147,7 +147,7 @@ def _hit(row, obtained):
     tolerances = [float(t) for t in (row["tolerance"] or "0").split(";")]
     targets = targets * len(values) if len(targets) == 1 else targets
     if not values or len(values) != len(targets):
-        raise ValueError(f"{row['id']}: got {len(values)} values, accepted are {len(targets)}: {row['values']}")
+        raise ValueError(f"{row['id']}: got {len(values)} values, accepted are {max(len(targets), 1)}: {row['values']}")
     tolerances = tolerances * len(targets) if len(tolerances) == 1 else tolerances
     return all(map(_accepts, targets, tolerances, values))
 

@@ -107,7 +107,7 @@ def noisy_distances(labels, noise, n_clusters=2, random_state=None):
     labels = checks.check_labels("labels", labels, n_clusters=n_clusters)
     noise = checks.check_number("noise", noise, 0.0)
     centroids = np.sqrt(2.0) * np.eye(n_clusters)
-    rng = np.random.default_rng(random_state)
+    rng = checks.generator(random_state)
     measured = centroids[labels] + noise * rng.standard_normal((labels.size, n_clusters))
     return np.square(measured[:, None, :] - centroids).sum(axis=2)
 
@@ -348,7 +348,7 @@ def draw_codebook(n_messages, n_objects, n_clusters=2, transformations="xor", ra
     n_objects = checks.check_integer("n_objects", n_objects)
     n_clusters = checks.check_integer("n_clusters", n_clusters, 2)
     checks.check_option("transformations", transformations, TRANSFORMATIONS)
-    rng = np.random.default_rng(random_state)
+    rng = checks.generator(random_state)
     if transformations == "xor":
         return rng.integers(n_clusters, size=(n_messages, n_objects))
     return rng.permuted(np.tile(np.arange(n_objects), (n_messages, 1)), axis=1)
@@ -432,7 +432,7 @@ def simulate_channel(
     n_messages = checks.check_integer("n_messages", n_messages, 2)
     n_codebooks = checks.check_integer("n_codebooks", n_codebooks)
     n_objects, n_clusters = distances1.shape
-    rng = np.random.default_rng(random_state)
+    rng = checks.generator(random_state)
     books = draw_codebook(n_codebooks * n_messages, n_objects, n_clusters, transformations, rng)
     books = books.reshape(n_codebooks, n_messages, n_objects)
     messages = rng.integers(n_messages, size=n_codebooks)

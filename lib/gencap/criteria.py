@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
 from .centroid import AnnealedKMeans
-from .checks import check_integer, check_labels, check_number, check_option, check_similarity, check_vectors
+from .checks import check_integer, check_labels, check_number, check_option, check_similarity, check_vectors, generator
 from .measures import match_objects
 from .metrics import entropy_bits
 from .selection import aic, bic, instability, select_n_clusters
@@ -212,7 +212,7 @@ def structureless(X, reference="box", random_state=None):
     mean = X.mean(axis=0)
     axes = np.eye(X.shape[1]) if reference == "box" else np.linalg.svd(X - mean, full_matrices=False)[2]
     places = (X - mean) @ axes.T
-    drawn = np.random.default_rng(random_state).uniform(places.min(axis=0), places.max(axis=0), places.shape)
+    drawn = generator(random_state).uniform(places.min(axis=0), places.max(axis=0), places.shape)
     return drawn @ axes + mean
 
 
@@ -270,7 +270,7 @@ def gap_statistic(
     if not offered or offered != sorted(set(offered)):
         raise ValueError(f"n_clusters={offered} must be a non-empty ascending sequence")
     model = KMeans(n_init=5, random_state=0) if model is None else model
-    rngs = np.random.default_rng(random_state).spawn(check_integer("n_references", n_references))
+    rngs = generator(random_state).spawn(check_integer("n_references", n_references))
     tasks = (delayed(_log_dispersions)(model, X, offered, reference, rng) for rng in rngs)
     done = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
     drawn = list(tqdm(done, total=len(rngs), desc="references", disable=not progress, leave=False))
@@ -359,7 +359,7 @@ def compare_criteria(
     offered = [check_integer("n_clusters", k, 1, len(X) // 2, "n_samples / 2") for k in n_clusters]
     if not offered or offered != sorted(set(offered)):
         raise ValueError(f"n_clusters={offered} must be a non-empty ascending sequence")
-    rngs = np.random.default_rng(random_state).spawn(5)
+    rngs = generator(random_state).spawn(5)
     if X2 is None:
         X1, X2 = (X[half] for half in np.array_split(rngs[0].permutation(len(X)), 2))
         X1 = X1[: len(X2)]

@@ -16,7 +16,7 @@ from sklearn.datasets import load_sample_image
 from sklearn.impute import KNNImputer
 from sklearn.utils import Bunch
 
-from gencap.checks import check_integer, check_number, check_option
+from gencap.checks import as_array, check_integer, check_number, check_option, generator
 from gencap.sources import fetch, registry
 
 __all__ = [
@@ -45,20 +45,13 @@ FOUR_CENTERS = np.array([(4, 4), (-4, 4), (-4, -4), (4, -4)], dtype=float)  # do
 _BLOCK = 256  # rows of a graph drawn at once; part of what a seed means
 
 
-def _generator(random_state):
-    """Return a numpy Generator for an int, a Generator or None."""
-    if random_state is not None and not isinstance(random_state, np.random.Generator):
-        random_state = check_integer("random_state", random_state, 0)
-    return np.random.default_rng(random_state)
-
-
 def _source_labels(n_objects, n_sources, sizes):
     """Labels arange(N) % K, or blocks of the given sizes."""
     n_objects = check_integer("n_objects", n_objects)
     if sizes is None:
         check_integer("n_clusters", n_sources, 1, n_objects, "n_objects")
         return np.arange(n_objects) % n_sources
-    sizes = [check_integer("sizes", size) for size in sizes]
+    sizes = [check_integer("sizes", size) for size in np.atleast_1d(sizes)]
     if len(sizes) != n_sources or sum(sizes) != n_objects:
         raise ValueError(f"sizes={sizes} must hold {n_sources} numbers that sum to n_objects={n_objects}")
     return np.repeat(np.arange(n_sources), sizes)
@@ -91,7 +84,7 @@ def paired_gaussian_sources(n_objects, centers, variance=1.0, random_state=None,
     ValueError
         N < K, sizes that do not sum to N, a negative variance, centers that are not a finite (K, D) array.
     """
-    centers = np.asarray(centers, dtype=np.float64)
+    centers = as_array("centers", centers, np.float64)
     if centers.ndim != 2 or 0 in centers.shape or not np.isfinite(centers).all():
         raise ValueError(f"centers must be a finite array (sources, features), got shape {centers.shape}")
     deviations = np.sqrt([check_number("variance", v, 0.0) for v in np.ravel(variance).tolist()])
@@ -101,7 +94,7 @@ def paired_gaussian_sources(n_objects, centers, variance=1.0, random_state=None,
     deviation = np.broadcast_to(deviations, len(centers))[labels][:, None]
     X1, X2 = (
         centers[labels] + deviation * rng.standard_normal((n_objects, centers.shape[1]))
-        for rng in _generator(random_state).spawn(2)
+        for rng in generator(random_state).spawn(2)
     )
     return X1, X2, labels
 
@@ -145,7 +138,7 @@ def three_sources(separation, sizes=(100, 100, 300), random_state=None):
     """
     separation = check_number("separation", separation, 0.0)
     corners = separation * np.array([(0, 0), (1, 0), (0.5, np.sqrt(0.75))])
-    sizes = [check_integer("sizes", size) for size in sizes]
+    sizes = [check_integer("sizes", size) for size in np.atleast_1d(sizes)]
     return paired_gaussian_sources(sum(sizes), corners, 1.0, random_state, sizes)
 
 
@@ -159,7 +152,7 @@ def two_clouds(variance, n_per_cloud=100, distance=2.83, random_state=None):
     n_per_cloud = check_integer("n_per_cloud", n_per_cloud)
     deviation = np.sqrt(check_number("variance", variance, 0.0))
     labels = np.repeat(np.arange(2), n_per_cloud)
-    X = deviation * _generator(random_state).standard_normal((2 * n_per_cloud, 2))
+    X = deviation * generator(random_state).standard_normal((2 * n_per_cloud, 2))
     X[:, 0] += labels * check_number("distance", distance, 0.0)
     return X, labels
 
@@ -231,7 +224,7 @@ def planted_correlation_graphs(n_objects, n_clusters=5, complexity=0.35, noise=0
         uniform = rng.random(positive.shape, dtype=np.float32)
         return np.where(uniform < positive, np.float32(1), np.float32(-1))
 
-    return PairedGraphs((_symmetric_graph(labels, draw, rng) for rng in _generator(random_state).spawn(2)), labels)
+    return PairedGraphs((_symmetric_graph(labels, draw, rng) for rng in generator(random_state).spawn(2)), labels)
 
 
 def planted_group_graphs(n_per_group=100, noise=0.5, random_state=None):
@@ -258,7 +251,7 @@ def planted_group_graphs(n_per_group=100, noise=0.5, random_state=None):
         replaced = rng.random(planted.shape, dtype=np.float32) < noise
         return np.where(replaced, values[rng.integers(4, size=planted.shape)], planted)
 
-    return PairedGraphs((_symmetric_graph(labels, draw, rng) for rng in _generator(random_state).spawn(2)), labels)
+    return PairedGraphs((_symmetric_graph(labels, draw, rng) for rng in generator(random_state).spawn(2)), labels)
 
 
 def kary_code_pair(n_objects, n_clusters, error_rate, random_state=None):
@@ -282,7 +275,7 @@ def kary_code_pair(n_objects, n_clusters, error_rate, random_state=None):
     n_objects = check_integer("n_objects", n_objects)
     n_clusters = check_integer("n_clusters", n_clusters, 2)
     error_rate = check_number("error_rate", error_rate, 0.0, 1.0)
-    rng = _generator(random_state)
+    rng = generator(random_state)
     sent = rng.permutation(np.arange(n_objects) % n_clusters)
     wrong = rng.random(n_objects) < error_rate
     return sent, (sent + wrong * rng.integers(1, n_clusters, n_objects)) % n_clusters
@@ -494,7 +487,7 @@ def boolean_roles(kind, flip=0.05, n_users=None, n_permissions=None, n_roles=Non
     sizes = (default if value is None else value for value, default in zip(given, ROLE_SIZES[kind], strict=True))
     n_users, n_permissions, n_roles = map(check_integer, names, sizes)
     flip = check_number("flip", flip, 0.0, 1.0)
-    rng = _generator(random_state)
+    rng = generator(random_state)
     numbers = np.arange(n_roles)
     assignments = rng.integers(n_roles, size=n_users)[:, None] == numbers
     if kind == "tree":

@@ -10,6 +10,7 @@ makes the centred matrix positive semi-definite; the pairwise clustering cost on
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist, pdist, squareform
 
@@ -64,10 +65,16 @@ def _standardised_rows(name, X):
     return centred / length[:, None]
 
 
+def _check_dense(name, X):
+    """A dense symmetric matrix as float32 if it is, else float64."""
+    if scipy.sparse.issparse(X):
+        raise TypeError(f"{name} is a sparse {type(X).__name__}, accepted is a dense array: {name}.toarray()")
+    return check_similarity(name, X, np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
+
+
 def _check_distances(D):
     """Return D as float32 if it is, else float64; square, symmetric, finite, no negative entry off the diagonal."""
-    D = np.asarray(D)
-    D = check_similarity("D", D, np.float32 if D.dtype == np.float32 else np.float64)
+    D = _check_dense("D", D)
     if D.min() < 0:
         raise ValueError(f"D holds negative values down to {D.min():.6g}; accepted are distances >= 0")
     return D
@@ -104,8 +111,7 @@ def similarity_from_distances(D):
 
 def distances_from_similarity(X):
     """D = max(X) - X (N, N), the diagonal included: X_ii below the maximum gives a self-distance above 0."""
-    X = np.asarray(X)
-    X = check_similarity("X", X, np.float32 if X.dtype == np.float32 else np.float64)
+    X = _check_dense("X", X)
     return X.max() - X
 
 
@@ -158,7 +164,7 @@ def constant_shift_embedding(D, n_dimensions=None):
 
     Source: document 000, section 6.1.1, steps 1-6; document 004, section 9.10.
     """
-    D = check_similarity("D", D, np.float64)
+    D = _check_dense("D", D).astype(np.float64)
     n = len(D)
     if n < 2:
         raise ValueError("D has 1 object, accepted are 2 and more")

@@ -28,7 +28,7 @@ def entropy_bits(p):
     if not np.isfinite(p).all() or (p < 0).any() or (np.abs(p.sum(axis=-1) - 1) > 1e-4).any():
         raise ValueError("p must hold finite probabilities >= 0 that sum to 1 within 1e-4 over the last axis")
     entropy = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1)
-    return np.maximum(entropy, 0.0) if entropy.ndim else max(float(entropy), 0.0)
+    return np.maximum(entropy, 0.0) if entropy.ndim else max(float(entropy), 0.0) + 0.0
 
 
 def _codes(name, labels):
@@ -38,7 +38,10 @@ def _codes(name, labels):
         raise ValueError(f"{name} must be a non-empty 1-D array of labels, got shape {labels.shape}")
     if labels.dtype.kind == "f":
         raise ValueError(f"{name} must be integers or names, got dtype {labels.dtype}")
-    return np.unique(labels, return_inverse=True)[1]
+    try:
+        return np.unique(labels, return_inverse=True)[1]
+    except TypeError as error:
+        raise TypeError(f"{name} must be all integers or all names: {error}") from None
 
 
 def _contingency(name1, labels1, name2, labels2):

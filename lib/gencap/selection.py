@@ -1,6 +1,7 @@
 """Choosing the number of clusters: by capacity, by penalised likelihoods, by the stability of the labels."""
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,15 @@ from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
 from .capacity import generalization_capacity
-from .checks import check_integer, check_labels, check_n_clusters, check_number, check_similarity, check_vectors
+from .checks import (
+    check_integer,
+    check_labels,
+    check_n_clusters,
+    check_number,
+    check_similarity,
+    check_vectors,
+    generator,
+)
 from .kernels.similarity import QUADRATIC
 from .metrics import align_labels
 from .similarity import SimilarityClustering
@@ -92,10 +101,14 @@ def select_n_clusters(model, X1, X2, n_clusters, paired_start=False, tol=0.02, n
     ValueError
         `n_clusters` is empty, or anything that `anneal` refuses.
     """
+    if not isinstance(n_clusters, Iterable):
+        raise TypeError(f"n_clusters={n_clusters!r} must be an iterable of integers, such as range(1, 11)")
     offered = [check_integer("n_clusters", k) for k in n_clusters]
     if not offered:
         raise ValueError("n_clusters is empty, accepted is one number of clusters or more")
     check_number("tol", tol, 0.0)
+    if np.shape(X1)[:1] != np.shape(X2)[:1]:
+        raise ValueError(f"X2 has shape {np.shape(X2)}, accepted are the same objects as in X1, {np.shape(X1)}")
     tasks = (delayed(_evaluate)(clone(model).set_params(n_clusters=k), X1, X2, paired_start) for k in offered)
     done = tqdm(
         Parallel(n_jobs=n_jobs, return_as="generator")(tasks), total=len(offered), desc="clusters", disable=not progress
@@ -204,7 +217,7 @@ def relative_instability(labels1, labels2, n_clusters, n_random=20, random_state
 
 
 def _relative(found, n_objects, n_clusters, n_random, random_state):
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     drawn = rng.integers(n_clusters, size=(check_integer("n_random", n_random), 2, n_objects))
     guessing = float(np.mean([disagreement(*pair, n_clusters) for pair in drawn]))
     value = float(np.mean(found))
@@ -255,7 +268,7 @@ def instability(model, X, X2=None, n_splits=10, n_random=20, random_state=None):
     Source: document 004, section 7.3; Lange, Roth, Braun and Buhmann, Neural Computation 16 (2004).
     """
     n_clusters = _n_clusters(model)
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     pairwise = get_tags(model).input_tags.pairwise
     compare = _compare_similarities if pairwise else _compare_vectors
     check, dtype = (check_similarity, np.float32) if pairwise else (check_vectors, np.float64)

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
 from .annealing import Trajectory, one_hot
-from .checks import check_integer, check_labels, check_number, check_option, check_similarity, check_vectors
+from .checks import check_integer, check_labels, check_number, check_option, check_similarity, check_vectors, generator
 from .factorization import map_rows, one_standard_error_rank
 from .kernels.similarity import QUADRATIC
 from .measures import match_objects
@@ -109,7 +109,7 @@ def split_similarities(X, random_state=None):
     X = check_similarity("X", X)
     if X.shape[0] < 2:
         raise ValueError("X has 1 object, accepted are 2 and more")
-    order = np.random.default_rng(random_state).permutation(X.shape[0])
+    order = generator(random_state).permutation(X.shape[0])
     first, second = np.array_split(order, 2)
     return X[first][:, first], X[second][:, second], X[second][:, first], first, second
 
@@ -531,7 +531,7 @@ def select_by_transfer_cost(
     mappings = (mapping,) if isinstance(mapping, str) else tuple(mapping)
     if "identity" in mappings and not callable(data):
         raise ValueError("mapping='identity' needs data as a callable that draws pairs; random halves have no pairs")
-    rngs = np.random.default_rng(random_state).spawn(check_integer("n_repetitions", n_repetitions))
+    rngs = generator(random_state).spawn(check_integer("n_repetitions", n_repetitions))
     tasks = (delayed(_repetition)(model, data, offered, mappings, factor, rng) for rng in rngs)
     done = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
     costs = np.array(list(tqdm(done, total=len(rngs), desc="repetitions", disable=not progress, leave=False)))

@@ -188,7 +188,7 @@ def test_code_pairs_have_the_error_rate_and_no_preferred_error(n_clusters, error
         (lambda: datasets.paired_gaussian_sources(5, np.eye(2), [1.0, 1, 1]), ValueError, "one number or 2"),
         (lambda: datasets.paired_gaussian_sources(5, np.eye(2), sizes=[2, 2]), ValueError, r"sizes=\[2, 2\] .*=5"),
         (lambda: datasets.paired_gaussian_sources(5.0, np.eye(2)), TypeError, "n_objects must be an integer"),
-        (lambda: datasets.five_gaussians(10, "seed"), TypeError, "random_state must be an integer"),
+        (lambda: datasets.five_gaussians(10, "seed"), TypeError, "random_state=.* accepted are an integer"),
         (lambda: datasets.five_gaussians(10, -1), ValueError, "random_state=-1"),
         (lambda: datasets.two_sources_high_dimensional(5, 1), ValueError, "n_features=1"),
         (lambda: datasets.three_sources(np.inf), ValueError, "separation=inf"),
@@ -369,3 +369,15 @@ def test_files_of_another_form_are_refused(folder):
         write(folder, name, "a,b\n1,2\n")
         with pytest.raises(ValueError, match="header"):
             load()
+
+
+def test_sizes_centers_and_seeds_of_the_wrong_kind_are_named():
+    for call, message in (
+        (lambda: datasets.three_sources(1.0, sizes=5), "sizes=.* must hold 3 numbers"),
+        (lambda: datasets.paired_gaussian_sources(4, [["a"]]), "centers is no array of numbers"),
+        (lambda: datasets.five_gaussians(10, random_state=-1), "random_state=-1 must be >= 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.raises(TypeError, match="random_state=1.5 .*accepted are an integer"):
+        datasets.five_gaussians(10, random_state=1.5)

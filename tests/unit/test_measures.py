@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.cluster.hierarchy
+import scipy.sparse
 import sklearn.metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -228,3 +229,18 @@ def test_bad_embedding_and_matching():
         measures.match_objects(X, X[:3])
     with pytest.raises(ValueError, match="X2 has 1 constant rows"):
         measures.match_objects(X, np.vstack([X[:3], [1, 1, 1]]), "correlation")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        measures.path_distances,
+        measures.similarity_from_distances,
+        measures.distances_from_similarity,
+        measures.constant_shift_embedding,
+        measures.euclidean_distances,
+    ],
+)
+def test_sparse_input_is_named(function):
+    with pytest.raises(TypeError, match=r"[DX] is a sparse csr_array, accepted is a dense array: [DX]\.toarray"):
+        function(scipy.sparse.csr_array(np.eye(3)))

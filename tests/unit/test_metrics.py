@@ -146,3 +146,9 @@ def test_bad_input():
         metrics.entropy_bits([])
     with pytest.raises(ValueError, match="finite probabilities"):
         metrics.coclustering([[0.5, 0.6], [0.5, 0.5]])
+
+
+def test_mixed_labels_are_named_and_no_information_is_no_negative_zero():
+    with pytest.raises(TypeError, match="reference must be all integers or all names"):
+        metrics.matched_precision([0, 1], [None, 1])
+    assert str(metrics.entropy_bits([1.0])) == "0.0"

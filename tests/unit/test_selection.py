@@ -110,3 +110,13 @@ def test_penalised_likelihoods():
     np.testing.assert_allclose(gc.bic([-10.0, -8.0], [2, 5], 100), [20 + 2 * np.log(100), 16 + 5 * np.log(100)])
     with pytest.raises(ValueError, match="n_objects"):
         gc.bic(-10.0, 2, 0)
+
+
+def test_what_cannot_be_offered_is_named():
+    X = np.eye(6)
+    with pytest.raises(TypeError, match=r"n_clusters=3 must be an iterable of integers, such as range"):
+        gc.select_n_clusters(gc.MinCut(), X, X, 3, progress=False)
+    with pytest.raises(ValueError, match=r"X2 has shape \(5, 5\), accepted are the same objects as in X1, \(6, 6\)"):
+        gc.select_n_clusters(gc.MinCut(), X, X[:5, :5], [2], progress=False)
+    with pytest.raises(TypeError, match="random_state='a'"):
+        gc.instability(gc.MinCut(), X, random_state="a")
