@@ -28,7 +28,7 @@ MODES = {"meanfield": kernels.MEANFIELD, "gibbs": kernels.GIBBS, "metropolis": k
 COOLING = np.geomspace(0.9, 6, 10)  # units; a random start needs to be cooled only from just above the transition
 COOLING_SWEEPS = 12
 HEATING_SWEEPS = 60
-SETTLED, TOLERANCE, SKIP = 0.02, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
+SETTLED, TOLERANCE, SKIP = 0.003, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
 
 
 @dataclass(frozen=True)

@@ -71,5 +71,5 @@ def test_lowest_cost_of_all(noise, bench_table):
 
 
 def test_sixty_nodes(bench_table):
-    costs = compare([annealed, spectral, leiden, package], 60, 0.5, bench_table)
+    costs = compare([annealed, spectral, leiden, package], 60, 0.2, bench_table)
     assert costs[0] <= min(costs) * (1 + 1e-9)

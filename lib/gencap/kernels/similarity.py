@@ -382,7 +382,7 @@ def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, size):
     """
     n_clusters, n_objects = size.shape[0], X.shape[0]
     row = _work(n_clusters)
-    fields = np.zeros((4, Q.shape[0]))
+    fields = np.zeros((4, max(Q.shape[0], row.shape[1])))
     rows = np.empty(4, np.int64)
     moved = 0.0
     for start in range(0, n_objects, 4):
@@ -398,7 +398,7 @@ def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, size):
                 row[OLD, k] = old
                 row[H, k] = -scale * (fields[r, k] - own * old + shift * (size[k] - old))
             lowest = row[H, 0]
-            for k in range(1, n_clusters):
+            for k in range(row.shape[1]):
                 lowest = min(lowest, row[H, k])
             mass = 0.0
             for k in range(row.shape[1]):
@@ -408,14 +408,15 @@ def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, size):
             for k in range(n_clusters):
                 Q[k, i] = row[NEW, k] * inverse
             change = 0.0
-            for k in range(n_clusters):
+            for k in range(row.shape[1]):
                 step = row[NEW, k] * inverse - row[OLD, k]
                 change = max(change, abs(step))
-                size[k] += step
                 row[NEW, k] = step
+            for k in range(n_clusters):
+                size[k] += row[NEW, k]
             for later in range(r + 1, count):
                 similarity = np.float64(X[rows[later], i])
-                for k in range(n_clusters):
+                for k in range(row.shape[1]):
                     fields[later, k] += similarity * row[NEW, k]
             moved += change
     return moved / n_objects
