@@ -17,7 +17,7 @@ def main(words=None):
     except runner.ParameterError as error:
         print(f"gencap: {error}", file=sys.stderr)
         return 2
-    except runner.NotebookFailed as error:
+    except (runner.NotebookFailed, OSError) as error:  # a full disk, a folder that cannot be written, a lost file
         print(f"gencap: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -39,7 +39,7 @@ def _parser():
 
     every = commands.add_parser("all", help="run every notebook and write build/report.html and build/claims.json")
     every.add_argument("--profile", choices=("quick", "full"), default="quick")
-    every.add_argument("--jobs", type=int, help="notebooks at a time (default: 2, or 1 on a single core)")
+    every.add_argument("--jobs", type=_positive, help="notebooks at a time (default: 2, or 1 on a single core)")
     every.set_defaults(command=_all)
 
     keep = commands.add_parser("save", help="execute notebooks in place and save them with their outputs (for authors)")
@@ -51,10 +51,15 @@ def _parser():
     return parser
 
 
+def _positive(text):
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not accepted; accepted are whole numbers >= 1")
+    return int(text)
+
+
 def _run(arguments):
     if arguments.help_notebook:
-        for parameter in runner.parameters(arguments.notebook).values():
-            print(parameter)
+        print(*runner.parameters(arguments.notebook).values() or ["no parameters"], sep="\n")
         return 0
     values = runner.read_values(arguments.notebook, arguments.pairs)
     if arguments.cells:
@@ -88,10 +93,19 @@ def _all(arguments):
 
 
 def _save(arguments):
+    from nbclient.exceptions import CellExecutionError
+
     from gencap.saving import save_executed
 
     for path in arguments.notebooks:
-        print(f"{path}: {save_executed(path) / 1000:.0f} KB", flush=True)
+        runner.read_notebook(path)
+    for path in arguments.notebooks:
+        try:
+            size = save_executed(path)
+        except CellExecutionError as error:
+            print(f"gencap: {path} is left as it was: {error}", file=sys.stderr)
+            return 1
+        print(f"{path}: {size / 1000:.0f} KB", flush=True)
     return 0
 
 

@@ -125,8 +125,12 @@ def read_notebook(path):
     """
     try:
         notebook = json.loads(Path(path).read_text(encoding="utf-8"))
-        return notebook if "cells" in notebook else notebook["cells"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        for cell in notebook["cells"]:
+            cell["cell_type"] + "".join(cell["source"])
+        return notebook
+    except KeyError as error:
+        raise ParameterError(f"{path} cannot be read as a notebook: it has no {error}") from None
+    except (OSError, ValueError, TypeError) as error:
         raise ParameterError(f"{path} cannot be read as a notebook: {error}") from None
 
 
@@ -194,7 +198,7 @@ def inputs(path, values):
     """Return the hashes of everything that a run depends on; GENCAP_DATA counts by names and sizes."""
     cells = [(c["cell_type"], "".join(c["source"])) for c in read_notebook(path)["cells"]]
     extra = Path(os.environ.get("GENCAP_DATA") or os.devnull)
-    sizes = sorted((f.name, f.stat().st_size) for f in extra.iterdir()) if extra.is_dir() else []
+    sizes = sorted((f.name, f.stat().st_size) for f in extra.iterdir() if f.is_file()) if extra.is_dir() else []
     constraints = project_folder() / "constraints.txt"
     return {
         "notebook": _hash(json.dumps(cells)),
@@ -214,13 +218,21 @@ def run_folder(path, values):
 def finished(path, values):
     """Return the record of a finished run whose inputs did not change, else None."""
     record = read_record(run_folder(path, values) / "run.json")
-    return record if record and record["status"] == "done" and record["inputs"] == inputs(path, values) else None
+    return record if record and record["status"] == "done" and _unchanged(path, record, values) else None
+
+
+def _unchanged(path, record, values):
+    """Whether a record's inputs are those of now; a notebook that can no longer be read has changed."""
+    with contextlib.suppress(ParameterError):
+        return record["inputs"] == inputs(path, values)
+    return False
 
 
 def read_record(path):
     """Return what a run.json holds, or None if there is none."""
     with contextlib.suppress(OSError, ValueError):
-        return json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return record if isinstance(record, dict) and "status" in record else None
 
 
 def versions():
@@ -447,14 +459,16 @@ def gather_claims(records):
     here = {path.name: path for path in notebooks()}
     full = [read_record(p) for p in sorted((project_folder() / "build" / "runs").glob("*/*/run.json"))]
     full = [r for r in full if r and r["profile"] == "full" and r["changed"] == ["profile"] and r["status"] == "done"]
-    full = [r for r in full if r["notebook"] in here and r["inputs"] == inputs(here[r["notebook"]], r["parameters"])]
+    full = [r for r in full if r["notebook"] in here and _unchanged(here[r["notebook"]], r, r["parameters"])]
     merged = {}
     for run_ in [r for r in records if r["status"] == "done"] + full:
         for claim in run_["claims"]:
             key = claim["id"], run_["notebook"]
             if claim["verdict"] != "needs data" or key not in merged:
                 merged[key] = claim | {"notebook": run_["notebook"], "profile": run_["profile"]}
-    return sorted(merged.values(), key=lambda c: (list(claims.published()).index(c["id"]), c["notebook"]))
+    # An older run may hold a claim that has left the ledger since.
+    order = {id: n for n, id in enumerate(claims.published())}
+    return sorted((c for c in merged.values() if c["id"] in order), key=lambda c: (order[c["id"]], c["notebook"]))
 
 
 def last_record(path):
@@ -465,4 +479,4 @@ def last_record(path):
     found = (project_folder() / "build" / "runs" / Path(path).stem).glob("*/run.json")
     found = [r for r in map(read_record, found) if r and set(r["changed"]) <= {"profile"}]
     latest = max(found, key=lambda r: r["started"], default=None)
-    return latest and latest | {"stale": latest["inputs"] != inputs(path, latest["parameters"])}
+    return latest and latest | {"stale": not _unchanged(path, latest, latest["parameters"])}

@@ -97,9 +97,13 @@ def fetch(name):
     state, path = _locate(source)
     if path is not None and (source.url is None or state != "cached"):
         return path
+    folder = os.environ.get("GENCAP_DATA")
+    tried = f" (GENCAP_DATA={folder!r} has no such file)" if folder else ""
     help_ = f"set the environment variable GENCAP_DATA to a folder that holds {source.file} (data/README.md: its form)"
     if state == "missing":
-        raise FileNotFoundError(f"{source.file} is not embedded and no address to fetch it from is known: {help_}")
+        raise FileNotFoundError(
+            f"{source.file} is not embedded and no address to fetch it from is known{tried}: {help_}"
+        )
     try:
         # pooch writes to a temporary name, compares the checksum, then renames; a cached file is compared, too.
         return Path(

@@ -112,7 +112,7 @@ def test_the_command_refuses_and_names_what_is_accepted(project, capsys, name, t
     assert not (project / "build").exists()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"cells": 3'])
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"cells": 3}', '{"cells": [{}]}', "{}"])
 def test_a_file_that_is_no_notebook_is_refused(project, capsys, text):
     (project / "a.ipynb").write_text(text, encoding="utf-8")
     assert __main__.main(["run", "a.ipynb"]) == 2
@@ -124,6 +124,34 @@ def test_a_file_that_is_no_notebook_is_refused(project, capsys, text):
 def test_a_parameters_cell_of_another_form_is_refused(tmp_path, source):
     with pytest.raises(runner.ParameterError, match="name: type = literal"):
         runner.parameters(notebook(tmp_path / "a.ipynb", parameters=source))
+
+
+def test_what_is_no_notebook_is_not_saved(project, capsys):
+    (project / "a.ipynb").write_text("{}", encoding="utf-8")
+    for words in (["save", "missing.ipynb"], ["save", "a.ipynb"], ["save", "."]):
+        assert __main__.main(words) == 2
+    assert capsys.readouterr().err.count("cannot be read as a notebook") == 3
+
+
+def test_a_build_folder_that_cannot_be_written_is_named_in_a_line(project, capsys):
+    (project / "build").write_text("in the way", encoding="utf-8")
+    path = notebook(project / "notebooks" / "00_a.ipynb", "1")
+    for words in (["run", str(path)], ["report"]):
+        assert __main__.main(words) == 1
+        output = capsys.readouterr().err
+        assert "build" in output and output.count("\n") <= 2  # the bar may leave a line
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "1.5"])
+def test_jobs_are_whole_and_positive(text, capsys):
+    with pytest.raises(SystemExit):
+        __main__.main(["all", "--jobs", text])
+    assert f"'{text}' is not accepted; accepted are whole numbers >= 1" in capsys.readouterr().err
+
+
+def test_a_notebook_without_parameters_says_so(tmp_path, capsys):
+    assert __main__.main(["run", str(notebook(tmp_path / "a.ipynb", parameters="")), "--help-notebook"]) == 0
+    assert capsys.readouterr().out == "no parameters\n"
 
 
 def test_help_lists_the_parameters(tmp_path, capsys):
@@ -348,6 +376,26 @@ def test_full_profile_records_are_merged_while_their_inputs_are_unchanged(projec
     assert [(c["verdict"], c["profile"]) for c in runner.gather_claims([record])] == [("reproduced", "full")]
     notebook(path, "2")
     assert [c["verdict"] for c in runner.gather_claims([record])] == ["needs full profile"]
+
+
+def test_records_of_another_ledger_or_form_do_not_stop_the_report(project):
+    path = notebook(project / "notebooks" / "00_a.ipynb", "1")
+    values = runner.read_values(path, [])
+    record = fake_run(path, values, "quick", "reproduced", changed=())
+    gone = record["claims"][0] | {"id": "left-the-ledger"}
+    assert [c["id"] for c in runner.gather_claims([record | {"claims": [gone, *record["claims"]]}])] == ["cc-075"]
+    runner.write_json(runner.run_folder(path, values | {"seed": 3}) / "run.json", [1])
+    path.write_text("{", encoding="utf-8")
+    assert runner.last_record(path)["stale"]
+    assert runner.finished(path, values) is None
+
+
+def test_a_dangling_link_in_the_data_folder_is_no_input(project, monkeypatch):
+    (project / "data").mkdir()
+    (project / "data" / "link").symlink_to(project / "nowhere")
+    monkeypatch.setenv("GENCAP_DATA", str(project / "data"))
+    path = notebook(project / "notebooks" / "00_a.ipynb", "1")
+    assert set(runner.inputs(path, {})) >= {"data"}
 
 
 def test_data_lists_every_known_file(capsys):
