@@ -52,7 +52,7 @@ class NormalizedCut(SimilarityClustering):
         Random starts that are cooled; the one of lowest cost is kept.
     n_sweeps : int
         Sweeps that the samplers average over at every temperature (not used by mean field).
-    random_state : int or None
+    random_state : int, Generator, RandomState or None
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class AdaptiveRatioCut(SimilarityClustering):
         a random start, the branch that leads to balanced partitions never finds the singletons of Ratio Cut.
     n_sweeps : int
         Sweeps that the samplers average over at every temperature (not used by mean field).
-    random_state : int or None
+    random_state : int, Generator, RandomState or None
 
     Attributes
     ----------

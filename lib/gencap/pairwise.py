@@ -41,7 +41,7 @@ class PairwiseClustering(SimilarityClustering):
         Random starts that are cooled; the one of lowest cost is kept.
     n_sweeps : int
         Sweeps that the samplers average over at every temperature.
-    random_state : int or None
+    random_state : int, Generator, RandomState or None
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ class CorrelationClustering(SimilarityClustering):
         Random starts that are cooled; the one of lowest cost is kept.
     n_sweeps : int
         Sweeps that the samplers average over at every temperature (not used by mean field).
-    random_state : int or None
+    random_state : int, Generator, RandomState or None
 
     Attributes
     ----------

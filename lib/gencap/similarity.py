@@ -18,7 +18,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from .annealing import Trajectory, beta_grid, check_betas, check_start
-from .checks import check_integer, check_labels, check_n_clusters, check_option, check_similarity
+from .checks import check_integer, check_labels, check_n_clusters, check_option, check_seed, check_similarity
 from .kernels import similarity as kernels
 
 __all__ = ["SimilarityClustering"]
@@ -183,7 +183,10 @@ def top_eigenvalue(X, add=None, sign=1.0):
     float
         0 for a matrix of zeros or a single object, and where the value is rounding: below 1e-6 of the size of X.
     """
-    size = np.linalg.norm(X.data if scipy.sparse.issparse(X) else X)
+    entries = X.data if scipy.sparse.issparse(X) else X.ravel()
+    # In double precision, piece by piece: the squares of single precision overflow at 1e19 and vanish at 1e-23.
+    pieces = np.array_split(entries, entries.size // 2**16 + 1)
+    size = float(np.linalg.norm([np.linalg.norm(piece.astype(np.float64)) for piece in pieces]))
     if size == 0.0:
         return 0.0
     value = _top_eigenvalue(X, add, sign)
@@ -214,7 +217,7 @@ def centring(sums):
 
 def temperature_unit(numerator, eigenvalue):
     """`numerator / eigenvalue`, or 1 where nothing can order: one object, equal objects, a zero matrix."""
-    return numerator / eigenvalue if eigenvalue > 1e-12 * numerator else 1.0
+    return numerator / eigenvalue if eigenvalue > 0 else 1.0
 
 
 class SimilarityClustering(ClusterMixin, BaseEstimator):
@@ -268,7 +271,7 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         return self._labels_cost(labels, X, self._constant(X))
 
     def _labels_cost(self, labels, X, constant):
-        n_clusters = self.n_clusters
+        n_clusters = int(self.n_clusters)  # the square of one of NumPy's small integers would overflow
         if scipy.sparse.issparse(X):
             rows, columns = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices
             values, inside = X.data.astype(np.float64), rows != columns
@@ -326,7 +329,7 @@ class SimilarityClustering(ClusterMixin, BaseEstimator):
         unit = self._unit(X)
         betas = beta_grid(unit, 0.8, 20, 25) if betas is None else check_betas(betas)
         init = check_start(init, betas, X.shape[0], self.n_clusters)
-        seeds = np.random.SeedSequence(self.random_state).spawn(self.n_init + 2)
+        seeds = np.random.SeedSequence(check_seed(self.random_state)).spawn(self.n_init + 2)
         rng, constant = np.random.default_rng(seeds[-1]), self._constant(X)
         state = State(X, self._rule(), self._weights(X), self.n_clusters, rng)
         if init is None:

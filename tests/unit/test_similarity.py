@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse
 from oracles import assignments, boltzmann, coclustering, hardened_costs, plain_sweep, random_similarity
 
+import gencap as gc
 from gencap.kernels import similarity as kernels
 from gencap.kernels.similarity import ASSOCIATION, GIBBS, MEANFIELD, METROPOLIS, QUADRATIC, RATIO
 from gencap.similarity import Rule, State, temperature_unit, top_eigenvalue
@@ -253,6 +254,27 @@ def test_top_eigenvalue(n_objects, sign):
     mean = np.full((n_objects, n_objects), 1 / n_objects)
     wanted = np.linalg.eigvalsh(bare - 3 * mean)[-1]
     assert top_eigenvalue(X, lambda v: -3 * mean @ v, sign) == pytest.approx(wanted, rel=1e-4, abs=1e-12)
+
+
+@pytest.mark.parametrize("model", [gc.MaxCut, gc.PairwiseClustering, gc.NormalizedCut, gc.AdaptiveRatioCut])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_the_scale_of_the_similarities_changes_nothing(model, sparse):
+    X = np.abs(random_similarity(12, np.random.default_rng(4))) + 0.1
+    form = scipy.sparse.csr_array if sparse else np.asarray
+    # Powers of 2, so that the numbers differ in their exponents only.
+    runs = [model(2, random_state=0).anneal(form(X * scale)) for scale in (1.0, 2.0**-60, 2.0**-95, 2.0**95)]
+    for run in runs[1:]:
+        np.testing.assert_allclose(run.probabilities, runs[0].probabilities, atol=1e-4)
+    assert runs[0].n_effective(-1) == 2
+
+
+def test_small_integer_types_and_generators_are_taken():
+    X = random_similarity(14, np.random.default_rng(0))
+    model = gc.MaxCut(np.int8(14), random_state=np.random.default_rng(3))
+    assert model.cost(np.arange(14), scipy.sparse.csr_array(X)) == pytest.approx(-np.triu(X, 1).sum(), rel=1e-6)
+    assert np.isfinite(model.anneal(X, betas=[1.0]).costs).all()
+    with pytest.raises(TypeError, match="random_state='a' .*accepted are an integer"):
+        model.set_params(random_state="a").fit(X)
 
 
 def test_temperature_unit_never_divides_by_nothing():
