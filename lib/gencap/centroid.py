@@ -16,7 +16,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .annealing import Trajectory, beta_grid, check_betas, check_start
-from .checks import check_integer, check_labels, check_n_clusters, check_option, check_seed, check_vectors
+from .checks import (
+    check_integer,
+    check_labels,
+    check_n_clusters,
+    check_option,
+    check_seed,
+    check_unmasked,
+    check_vectors,
+)
 from .kernels import kmeans as kernels
 from .similarity import softmax
 
@@ -324,6 +332,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         -------
         self
         """
+        check_unmasked("X", X)
         X = validate_data(self, X, dtype=np.float64, order="C")
         self.trajectory_ = self._anneal(check_vectors("X", X))
         self.cluster_centers_ = self.trajectory_.centroids[-1]

@@ -134,12 +134,17 @@ def check_vectors(name, X, dtype=np.float64):
     return X
 
 
+def check_unmasked(name, X):
+    """Raise ValueError if X has masked entries: behind the mask are numbers that would be taken for data."""
+    if np.ma.is_masked(X):
+        raise ValueError(f"{name} has masked entries; accepted are finite numbers only, fill them first")
+
+
 def as_array(name, X, dtype):
     """Return X as a C-contiguous array of `dtype`; copied only if it must be."""
     if scipy.sparse.issparse(X):
         raise TypeError(f"{name} is a sparse {type(X).__name__}, accepted is a dense array: {name}.toarray()")
-    if np.ma.is_masked(X):
-        raise ValueError(f"{name} has masked entries; accepted are finite numbers only, fill them first")
+    check_unmasked(name, X)
     try:
         complex_ = np.iscomplexobj(X)
         with np.errstate(over="ignore"):  # what overflows is refused below, with the argument's name

@@ -207,6 +207,7 @@ BAD = {
     "more clusters than objects": (GOOD, {"n_clusters": 6}, "n_clusters=6 .*n_samples=5"),
     "inference": (GOOD, {"inference": "metropolis"}, "inference='metropolis'.*meanfield.*gibbs"),
     "sampler": (GOOD, {"sampler": "sweep"}, "sampler='sweep'.*block.*sequential"),
+    "masked": (np.ma.masked_greater(GOOD, 8), {}, "X has masked entries"),
     "complex": (GOOD + 1j, {}, "[Cc]omplex"),
     "huge": (GOOD * 1e200, {}, "X .*accepted"),
     "tiny": (GOOD * 1e-200, {}, "X .*accepted"),

@@ -319,7 +319,8 @@ def test_the_diagonal_is_ignored(diagonal):
     np.fill_diagonal(X, diagonal)
     second = model.anneal(X)
     np.testing.assert_allclose(second.betas, first.betas, rtol=1e-5)
-    np.testing.assert_allclose(second.costs, first.costs, rtol=1e-5)
+    ordered = first.betas > first.unit  # hotter, all clusters coincide and rounding draws the hard labels
+    np.testing.assert_allclose(second.costs[ordered], first.costs[ordered], rtol=1e-5)
     assert model.cost(first.labels(), X) == pytest.approx(first.costs[-1])
 
 
