@@ -96,17 +96,8 @@ class State:
 
     def fresh_sweep(self, beta):
         """One blocked mean-field sweep of a quadratic model on a dense matrix; returns the mean change of a row."""
-        rule = self.rule
-        return kernels.fresh_sweep(
-            self.X, self.diagonal, self.padded, self.order_of_fours(), beta, rule.shift, rule.scale, self.size
-        )
-
-    def order_of_fours(self):
-        """All rows in random order, except that rows next to each other in memory are visited in fours."""
-        rows = np.roll(np.arange(self.n_objects), self.rng.integers(4))
-        whole = self.n_objects // 4 * 4
-        fours = rows[:whole].reshape(-1, 4)[self.rng.permutation(whole // 4)]
-        return np.concatenate([fours.ravel(), rows[whole:]])
+        rule, order = self.rule, self.rng.permutation(self.n_objects)
+        return kernels.fresh_sweep(self.X, self.diagonal, self.padded, order, beta, rule.shift, rule.scale, self.size)
 
     def relax(self, beta, max_sweeps=HEATING_SWEEPS):
         """Mean-field sweeps until the mean change of a row is below 2e-4.

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from . import FAST
+from . import FAST, exp_negative
 
 
 @njit(inline="always")
@@ -25,7 +25,7 @@ def _draw(h, beta, lowest, rng, weights):
     """A cluster drawn with probability exp(-beta h) / sum."""
     total = 0.0
     for k in range(h.shape[0]):
-        weights[k] = np.exp(-beta * (h[k] - lowest))
+        weights[k] = exp_negative(-beta * (h[k] - lowest))
         total += weights[k]
     level = rng.random() * total
     chosen = np.argmin(h)  # where rounding leaves nothing of the level
@@ -58,7 +58,7 @@ def em_sweep(X, centroids, beta, mass, sums):
         lowest = _distances(X, i, centroids, h)
         total = 0.0
         for k in range(n_clusters):
-            p[k] = np.exp(-beta * (h[k] - lowest))
+            p[k] = exp_negative(-beta * (h[k] - lowest))
             total += p[k]
         inverse = 1.0 / total
         for k in range(n_clusters):

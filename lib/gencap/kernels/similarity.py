@@ -18,7 +18,7 @@ change is seen by the next row (asynchronous), which converges where a synchrono
 import numpy as np
 from numba import njit
 
-from . import FAST
+from . import FAST, exp_negative
 
 QUADRATIC, ASSOCIATION, RATIO = 0, 1, 2
 MEANFIELD, GIBBS, METROPOLIS = 0, 1, 2
@@ -43,25 +43,6 @@ def _work(n_clusters):
     row = np.zeros((4, (n_clusters + 3) // 4 * 4))
     row[H, n_clusters:] = 1e30
     return row
-
-
-@njit(inline="always")
-def _exp(x):
-    """exp(x) for x <= 0, 0 below -60; relative error 1e-15.
-
-    Unlike a call of the mathematical library it is vectorised, and it gives the same on every processor that has
-    fused multiply-add.
-    """
-    n = np.floor(max(x, -60.0) * 1.4426950408889634 + 0.5)
-    f = max(x, -60.0) - n * 0.6931471803691238
-    f -= n * 1.9082149292705877e-10
-    p = 1 / 479001600.0
-    for c in (
-        1 / 39916800.0, 1 / 3628800.0, 1 / 362880.0, 1 / 40320.0, 1 / 5040.0, 1 / 720.0, 1 / 120.0, 1 / 24.0, 1 / 6.0,
-        0.5, 1.0, 1.0,
-    ):  # fmt: skip
-        p = p * f + c
-    return p * np.int64((np.int64(n) + 1023) << 52).view(np.float64) if x > -60.0 else 0.0
 
 
 @njit(inline="always")
@@ -110,7 +91,7 @@ def _softmax(row, n_clusters, beta, floor):
         lowest = min(lowest, row[H, k])
     total = 0.0
     for k in range(row.shape[1]):
-        row[NEW, k] = _exp(-beta * (row[H, k] - lowest))
+        row[NEW, k] = exp_negative(-beta * (row[H, k] - lowest))
         total += row[NEW, k]
     inverse = 1.0 / total
     for k in range(row.shape[1]):
@@ -225,7 +206,7 @@ def incremental_sweep(
                 lowest = min(lowest, row[H, k])
             mass = 0.0
             for k in range(row.shape[1]):
-                row[NEW, k] = _exp(-beta * (row[H, k] - lowest))
+                row[NEW, k] = exp_negative(-beta * (row[H, k] - lowest))
                 mass += row[NEW, k]
             if mode == GIBBS:
                 level = rng.random() * mass
@@ -402,7 +383,7 @@ def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, size):
                 lowest = min(lowest, row[H, k])
             mass = 0.0
             for k in range(row.shape[1]):
-                row[NEW, k] = _exp(-beta * (row[H, k] - lowest))
+                row[NEW, k] = exp_negative(-beta * (row[H, k] - lowest))
                 mass += row[NEW, k]
             inverse = 1.0 / mass
             for k in range(n_clusters):
