@@ -10,6 +10,7 @@ import numbers
 import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
@@ -89,6 +90,17 @@ def _fixed_point(X, centroids, beta, tolerance):
     return centroids, sweeps
 
 
+def _leading_axis(offsets, weights):
+    """Largest variance of the weighted offsets (N, D) over all directions, and its direction (D,)."""
+    n_features = offsets.shape[1]
+    if n_features <= 64:
+        values, vectors = np.linalg.eigh((weights * offsets.T) @ offsets)
+        return values[-1], vectors[:, -1]
+    operator = LinearOperator((n_features, n_features), lambda v: (weights * (offsets @ v.ravel())) @ offsets)
+    values, vectors = eigsh(operator, k=1, which="LA", v0=np.ones(n_features), tol=1e-4)
+    return values[0], vectors[:, 0]
+
+
 def _unsettled(X, centroids, beta, scale, rng):
     """Move centroids of clusters that ought to split at this temperature; True if there were any.
 
@@ -107,8 +119,8 @@ def _unsettled(X, centroids, beta, scale, rng):
         mass[group] = weights.sum()
         weights /= max(mass[group], 1e-300)
         offsets = X - weights @ X
-        values, vectors = np.linalg.eigh((weights * offsets.T) @ offsets)
-        growth[group], directions[group] = 2 * beta * values[-1], vectors[:, -1]
+        variance, directions[group] = _leading_axis(offsets, weights)
+        growth[group] = 2 * beta * variance
     torn = np.flatnonzero((growth > UNSTABLE) & (counts > 1))
     for group in torn:
         copies = np.flatnonzero(groups == group)
