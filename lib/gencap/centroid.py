@@ -138,7 +138,7 @@ def _unsettled(X, centroids, beta, scale, rng):
     first, second, cost = _cheapest_merger(centroids, groups, counts, mass, single)
     if gain[single] < 1.25 * cost:
         return False
-    together = mass[groups[first]] + mass[groups[second]]
+    together = max(mass[groups[first]] + mass[groups[second]], 1e-300)
     centroids[first] += mass[groups[second]] / together * (centroids[second] - centroids[first])
     length = np.sqrt(growth[single] / (2 * beta))
     centroids[second] = centroids[groups == single][0] + length * directions[single]
@@ -151,7 +151,8 @@ def _cheapest_merger(centroids, groups, counts, mass, single):
         first, second = np.flatnonzero(groups == counts.argmax())[:2]
         return first, second, 0.0
     weight = mass[groups]
-    cost = cdist(centroids, centroids, "sqeuclidean") * np.outer(weight, weight) / np.add.outer(weight, weight)
+    together = np.maximum(np.add.outer(weight, weight), 1e-300)  # two empty clusters merge for nothing
+    cost = cdist(centroids, centroids, "sqeuclidean") * np.outer(weight, weight) / together
     cost[np.diag_indices(len(cost))] = np.inf
     cost[groups == single] = cost[:, groups == single] = np.inf
     first, second = np.unravel_index(cost.argmin(), cost.shape)
