@@ -51,6 +51,7 @@ class State:
         self.sparse = scipy.sparse.issparse(X)
         self.n_objects = X.shape[0]
         self.diagonal = X.diagonal().astype(np.float64)
+        self.degree = None
 
     def start(self, probabilities):
         """Take the assignment probabilities (N, K) as the state."""
@@ -97,7 +98,11 @@ class State:
     def fresh_sweep(self, beta):
         """One blocked mean-field sweep of a quadratic model on a dense matrix; returns the mean change of a row."""
         rule, order = self.rule, self.rng.permutation(self.n_objects)
-        return kernels.fresh_sweep(self.X, self.diagonal, self.padded, order, beta, rule.shift, rule.scale, self.size)
+        if self.degree is None:
+            self.degree = self.X.sum(axis=1, dtype=np.float64)
+        return kernels.fresh_sweep(
+            self.X, self.diagonal, self.degree, self.padded, order, beta, rule.shift, rule.scale, self.size
+        )
 
     def relax(self, beta, max_sweeps=HEATING_SWEEPS):
         """Mean-field sweeps until the mean change of a row is below 2e-4.

@@ -71,9 +71,10 @@ def test_mean_field_sweep(n_objects, most, bench_table):
     unit = gc.CorrelationClustering(K)._unit(X)
     dense, settled = soft_state(X), settled_state(X, 2 * unit)
     Q, order = np.ascontiguousarray(dense.Q.T), np.random.default_rng(2).permutation(n_objects)
+    degree = X.sum(axis=1, dtype=np.float64)
     measured = [
         lambda: read_once(X),
-        lambda: kernels.fresh_sweep(X, dense.diagonal, dense.padded, order, 0.5 * unit, 0.0, 1.0, dense.size),
+        lambda: kernels.fresh_sweep(X, dense.diagonal, degree, dense.padded, order, 0.5 * unit, 0.0, 1.0, dense.size),
         lambda: settled.sweep(MEANFIELD, 2 * unit, 1e-3),
     ]
     one_pass, fresh, still = shortest(measured, 10.0)

@@ -318,12 +318,53 @@ def _four_rows_five_clusters(X, rows, Q, k, fields):
 
 
 @njit(cache=True, fastmath=FAST)
+def _four_rows_four_clusters(X, rows, Q, k, fields):
+    """As `_four_rows_five_clusters`, for four clusters: a loop over the number would not stay in registers."""
+    x0, x1, x2, x3 = X[rows[0]], X[rows[1]], X[rows[2]], X[rows[3]]
+    q0, q1, q2, q3 = Q[k], Q[k + 1], Q[k + 2], Q[k + 3]
+    zero = np.float32(0)
+    a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = zero
+    c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = zero
+    for j in range(x0.shape[0]):
+        u, v, w, z = x0[j], x1[j], x2[j], x3[j]
+        q = q0[j]
+        a0 += u * q
+        b0 += v * q
+        c0 += w * q
+        d0 += z * q
+        q = q1[j]
+        a1 += u * q
+        b1 += v * q
+        c1 += w * q
+        d1 += z * q
+        q = q2[j]
+        a2 += u * q
+        b2 += v * q
+        c2 += w * q
+        d2 += z * q
+        q = q3[j]
+        a3 += u * q
+        b3 += v * q
+        c3 += w * q
+        d3 += z * q
+    fields[0, k], fields[1, k], fields[2, k], fields[3, k] = a0, b0, c0, d0
+    fields[0, k + 1], fields[1, k + 1], fields[2, k + 1], fields[3, k + 1] = a1, b1, c1, d1
+    fields[0, k + 2], fields[1, k + 2], fields[2, k + 2], fields[3, k + 2] = a2, b2, c2, d2
+    fields[0, k + 3], fields[1, k + 3], fields[2, k + 3], fields[3, k + 3] = a3, b3, c3, d3
+
+
+@njit(cache=True, fastmath=FAST)
 def _four_rows(X, rows, Q, n_clusters, fields):
+    """Fields of four rows in the first `n_clusters` clusters, in blocks of five and at last four clusters."""
     first = 0
     while first < n_clusters:
-        k = max(0, min(first, Q.shape[0] - 5))  # the last block overlaps the one before it
-        _four_rows_five_clusters(X, rows, Q, k, fields)
-        first += 5
+        if n_clusters - first > 4:
+            _four_rows_five_clusters(X, rows, Q, first, fields)
+            first += 5
+        else:
+            k = max(0, min(first, Q.shape[0] - 4))  # the last block may overlap the one before it
+            _four_rows_four_clusters(X, rows, Q, k, fields)
+            first += 4
 
 
 @njit(cache=True, fastmath=FAST)
@@ -347,7 +388,7 @@ def fill_fields(X, Q, F):
 
 
 @njit(cache=True, fastmath=FAST)
-def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, size):
+def fresh_sweep(X, self_similarity, degree, Q, order, beta, shift, scale, size):
     """One mean-field sweep of a quadratic model with fields computed on the way; about two passes over X at K=10.
 
     Four rows share each reading of Q; inside a group of four, later rows are corrected by X_ab dq_a, so the result
@@ -355,7 +396,8 @@ def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, size):
 
     Parameters
     ----------
-    X : (N, N); Q : (max(K, 5), N), rows from K on are zero; size : (K,), column sums of the probabilities.
+    X : (N, N); degree : (N,), its row sums; Q : (max(K, 5), N), rows from K on are zero; size : (K,), column sums of
+    the probabilities.
 
     Returns
     -------
@@ -370,7 +412,13 @@ def fresh_sweep(X, self_similarity, Q, order, beta, shift, scale, size):
         count = min(4, n_objects - start)
         for r in range(4):
             rows[r] = order[start + min(r, count - 1)]
-        _four_rows(X, rows, Q, n_clusters, fields)
+        # A row's probabilities sum to 1, so the fields of all clusters sum to its degree: one of them comes for free.
+        _four_rows(X, rows, Q, n_clusters - 1, fields)
+        for r in range(count):
+            last = degree[rows[r]]
+            for k in range(n_clusters - 1):
+                last -= fields[r, k]
+            fields[r, n_clusters - 1] = last
         for r in range(count):
             i = rows[r]
             own = self_similarity[i]
