@@ -78,13 +78,6 @@ class NormalizedCut(SimilarityClustering):
     True
     """
 
-    def __init__(self, n_clusters=2, inference="meanfield", n_init=3, n_sweeps=120, random_state=None):
-        self.n_clusters = n_clusters
-        self.inference = inference
-        self.n_init = n_init
-        self.n_sweeps = n_sweeps
-        self.random_state = random_state
-
     def _rule(self):
         return Rule(kernels.ASSOCIATION, floor=NORMALIZED_FLOOR)
 
@@ -160,12 +153,8 @@ class AdaptiveRatioCut(SimilarityClustering):
     """
 
     def __init__(self, n_clusters=2, p=1.5, inference="meanfield", n_init=6, n_sweeps=120, random_state=None):
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, inference, n_init, n_sweeps, random_state)
         self.p = p
-        self.inference = inference
-        self.n_init = n_init
-        self.n_sweeps = n_sweeps
-        self.random_state = random_state
 
     def _rule(self, lowest=1.0):
         return Rule(kernels.RATIO, p=max(check_number("p", self.p, 1.0, 2.0), lowest), floor=RATIO_FLOOR)

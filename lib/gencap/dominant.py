@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from .annealing import Trajectory
 from .checks import LARGEST, as_array, check_integer, check_labels, check_n_clusters, check_number, check_similarity
+from .similarity import SimilarityInput
 
 __all__ = ["DominantSets", "replicator_dynamics"]
 
@@ -56,7 +57,7 @@ def replicator_dynamics(X, v, n_steps, shift=0.0):
             return
 
 
-class DominantSets(ClusterMixin, BaseEstimator):
+class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
     """Dominant set clustering by replicator dynamics and peeling (000 Algorithm 6, its condition read as AND).
 
     Parameters
@@ -90,12 +91,6 @@ class DominantSets(ClusterMixin, BaseEstimator):
         self.max_steps = max_steps
         self.cutoff = cutoff
         self.shift = shift
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = True
-        tags.input_tags.sparse = True
-        return tags
 
     def _check(self, X):
         X = check_similarity("X", X)

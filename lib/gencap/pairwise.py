@@ -63,12 +63,8 @@ class PairwiseClustering(SimilarityClustering):
     """
 
     def __init__(self, n_clusters=2, inference="meanfield", embedding=False, n_init=3, n_sweeps=120, random_state=None):
-        self.n_clusters = n_clusters
-        self.inference = inference
+        super().__init__(n_clusters, inference, n_init, n_sweeps, random_state)
         self.embedding = embedding
-        self.n_init = n_init
-        self.n_sweeps = n_sweeps
-        self.random_state = random_state
 
     def _rule(self):
         return Rule(kernels.ASSOCIATION, scale=0.5, use_diagonal=True)

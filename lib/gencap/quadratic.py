@@ -49,12 +49,8 @@ class CorrelationClustering(SimilarityClustering):
     """
 
     def __init__(self, n_clusters=2, shift=0.0, inference="meanfield", n_init=3, n_sweeps=120, random_state=None):
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, inference, n_init, n_sweeps, random_state)
         self.shift = shift
-        self.inference = inference
-        self.n_init = n_init
-        self.n_sweeps = n_sweeps
-        self.random_state = random_state
 
     def _rule(self):
         return Rule(kernels.QUADRATIC, shift=check_number("shift", self.shift, -LARGEST, LARGEST))
@@ -92,13 +88,6 @@ class MinCut(SimilarityClustering):
     """
 
     _sign = 1.0
-
-    def __init__(self, n_clusters=2, inference="meanfield", n_init=3, n_sweeps=120, random_state=None):
-        self.n_clusters = n_clusters
-        self.inference = inference
-        self.n_init = n_init
-        self.n_sweeps = n_sweeps
-        self.random_state = random_state
 
     def _rule(self):
         return Rule(kernels.QUADRATIC, scale=self._sign)

@@ -216,18 +216,29 @@ def temperature_unit(numerator, eigenvalue):
     return numerator / eigenvalue if eigenvalue > 0 else 1.0
 
 
-class SimilarityClustering(ClusterMixin, BaseEstimator):
-    """Base of the estimators that cluster a similarity matrix; a subclass says what its cost is.
-
-    A subclass gives `_rule()` (a `Rule`), `_cost(links, diagonal, size, constant)`, and where they differ from the
-    quadratic models' `_weights(X)`, `_unit(X)`, `_constant(X)` and `_starts(...)`.
-    """
+class SimilarityInput:
+    """Mixin of estimators whose data are a similarity matrix, dense or sparse."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = True
         tags.input_tags.sparse = True
         return tags
+
+
+class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
+    """Base of the estimators that cluster a similarity matrix; a subclass says what its cost is.
+
+    A subclass gives `_rule()` (a `Rule`), `_cost(links, diagonal, size, constant)`, and where they differ from the
+    quadratic models' `_weights(X)`, `_unit(X)`, `_constant(X)` and `_starts(...)`.
+    """
+
+    def __init__(self, n_clusters=2, inference="meanfield", n_init=3, n_sweeps=120, random_state=None):
+        self.n_clusters = n_clusters
+        self.inference = inference
+        self.n_init = n_init
+        self.n_sweeps = n_sweeps
+        self.random_state = random_state
 
     def _weights(self, X):
         return np.ones(X.shape[0])
