@@ -301,7 +301,8 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
                     break
             if state.rule.kind != kernels.QUADRATIC:
                 state.refresh()
-        state.refresh()
+        if state.rule.kind == kernels.QUADRATIC:  # the others were refreshed at the start or after their last step
+            state.refresh()
         state.descend(1e9 * unit)
         return state.labels()
 

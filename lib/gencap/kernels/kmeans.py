@@ -72,24 +72,6 @@ def em_sweep(X, centroids, beta, mass, sums):
 
 
 @njit(cache=True, fastmath=FAST)
-def lloyd_sweep(X, centroids, labels, mass, sums):
-    """`em_sweep` at zero temperature; fills `labels`, returns how many changed."""
-    h = np.empty(centroids.shape[0])
-    mass[:] = 0.0
-    sums[:] = 0.0
-    changed = 0
-    for i in range(X.shape[0]):
-        _distances(X, i, centroids, h)
-        k = np.argmin(h)
-        changed += k != labels[i]
-        labels[i] = k
-        mass[k] += 1.0
-        for d in range(X.shape[1]):
-            sums[k, d] += X[i, d]
-    return changed
-
-
-@njit(cache=True, fastmath=FAST)
 def block_gibbs_sweep(X, centroids, beta, labels, mass, sums, potentials, rng):
     """Draw all labels given the centroids; mass and sums of the new members come back with them.
 
