@@ -42,6 +42,7 @@ _ROOMS = {
     "pairwise": ("PairwiseClustering",),
     "phases": (),
     "plots": (),
+    "protocols": ("SimilarityPair", "Views", "interleave", "random_split", "replicates"),
     "quadratic": ("CorrelationClustering", "MinCut", "MaxCut"),
     "report": (),
     "resources": (),

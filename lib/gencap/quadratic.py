@@ -56,7 +56,10 @@ class CorrelationClustering(SimilarityClustering):
         return Rule(kernels.QUADRATIC, shift=check_number("shift", self.shift, -LARGEST, LARGEST))
 
     def _unit(self, X):
-        return temperature_unit(self.n_clusters, top_eigenvalue(X))
+        # A constant moved from X into the shift changes no cost, so the mean of X must not count in the unit either.
+        n_objects = X.shape[0]
+        mean = (X.sum(dtype=np.float64) - X.diagonal().sum(dtype=np.float64)) / max(n_objects * (n_objects - 1), 1)
+        return temperature_unit(self.n_clusters, top_eigenvalue(X, lambda v: -mean * v.sum()))
 
     def _constant(self, X):
         shift = check_number("shift", self.shift, -LARGEST, LARGEST)

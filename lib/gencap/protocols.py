@@ -1,0 +1,253 @@
+"""Two views of one data set: where the second, independent look at the same objects comes from.
+
+A capacity compares two noisy measurements of the same objects. Real data sets are measured once, so a protocol makes
+two views of them: every other column for a series (`interleave`), two halves of the objects that are paired by
+likeness (`random_split`), or true repetitions (`replicates`). What the pairing itself knows is part of the result:
+with objects matched on the quantity that is clustered, even a table without any relation between its rows has a large
+capacity. So views say how alike their pairs are (`Views.diagnostics`), and can be made again, in the same way, from
+data without clusters (`Views.remake`), which is what `capacity_null` compares with.
+
+Similarities are written X = M - D with one maximum M for both views, so that one absolute shift s means one distance
+D_0 = M + s in both: X + s = D_0 - D, objects nearer than D_0 attract each other. M rests on the two most distant
+objects and differs between splits; the relative shift D_0 / median(D) does not.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from .checks import check_integer, check_number, check_option, check_vectors, generator
+from .measures import (
+    _standardised_rows,
+    match_objects,
+    path_distances,
+    pearson_similarity,
+    squared_euclidean_distances,
+)
+
+__all__ = ["SimilarityPair", "Views", "interleave", "random_split", "replicates"]
+
+_DISTANCES = {
+    "correlation": lambda X: 1.0 - pearson_similarity(X),
+    "euclidean": squared_euclidean_distances,
+    "path": lambda X: path_distances(squared_euclidean_distances(X)),
+    "path_correlation": lambda X: path_distances(1.0 - pearson_similarity(X)),
+}
+MEASURES = (*_DISTANCES, "path_union")
+ALIGNMENTS = ("correlation", "euclidean", "path", "path_correlation", "random")
+
+
+class SimilarityPair(tuple):
+    """Similarities X1, X2 of two views, float32 matrices (N, N) with diagonal M.
+
+    Attributes
+    ----------
+    measure : str
+    maximum : float
+        M in X = M - D, the same for both: 1 for correlations (2 when made positive), else the largest distance.
+    median : float
+        Median distance of two different objects, over both views.
+    """
+
+    def __new__(cls, matrices, measure, maximum, median):
+        pair = super().__new__(cls, matrices)
+        pair.measure, pair.maximum, pair.median = measure, maximum, median
+        return pair
+
+    def __getnewargs__(self):
+        return tuple(self), self.measure, self.maximum, self.median
+
+    def shift(self, relative):
+        """Absolute shift at which the distance `relative` x median is neutral: relative * median - M."""
+        return check_number("relative", relative) * self.median - self.maximum
+
+    def relative(self, shift):
+        """Relative shift D_0 / median(D) of an absolute one; below 0 every shifted similarity is negative."""
+        return (check_number("shift", shift) + self.maximum) / self.median
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """Two views of the same objects: row i of `first` and of `second` are one object, or a matched pair.
+
+    Attributes
+    ----------
+    first, second : ndarray, shape (N, D1), (N, D2)
+    data : ndarray, shape (M, D)
+        The table that the views were made of.
+    rows1, rows2 : ndarray of int, shape (N,)
+        Rows of `data` in the views.
+    protocol : str
+        How they were made, in words.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    data: np.ndarray
+    rows1: np.ndarray
+    rows2: np.ndarray
+    protocol: str
+    _again: Callable
+
+    def __repr__(self):
+        return f"Views({len(self.first)} objects: {self.protocol})"
+
+    def remake(self, data, random_state=None):
+        """Views of another table of the same shape, made by the same protocol; split afresh if it is random."""
+        if np.shape(data) != self.data.shape:
+            raise ValueError(f"data has shape {np.shape(data)}, accepted is that of the first table, {self.data.shape}")
+        return self._again(data, random_state=random_state)
+
+    @cached_property
+    def diagnostics(self):
+        """Mean correlation between rows of the two views: `matched` pairs, the `nearest` row, `random` pairs.
+
+        Rows of different lengths are compared over the columns both have; in interleaved series these are
+        neighbouring points. A matched value close to the random one says that the pairing pairs strangers.
+        """
+        width = min(self.first.shape[1], self.second.shape[1])
+        rho = (
+            _standardised_rows("first", self.first[:, :width]) @ _standardised_rows("second", self.second[:, :width]).T
+        )
+        return {"matched": rho.diagonal().mean(), "nearest": rho.max(axis=1).mean(), "random": rho.mean()}
+
+    def similarities(self, measure="correlation", positive=False):
+        """Similarities of the objects in each view.
+
+        Parameters
+        ----------
+        measure : {"correlation", "euclidean", "path", "path_correlation", "path_union"}
+            Pearson's rho; squared Euclidean distance; minimax path over squared Euclidean distances, or over 1 - rho,
+            inside each view; the path over all rows of `data`, from which each view takes its part (random halves
+            only: the views then share what the whole table says about each object).
+        positive : bool
+            Correlations as 1 + rho: for models that need similarities >= 0. The other measures are.
+
+        Returns
+        -------
+        SimilarityPair
+
+        Raises
+        ------
+        ValueError
+            Unknown measure, constant rows with correlations, "path_union" of views that do not share columns.
+
+        Source: document 000, Eqs 15-19; the printed shifts fit the squared Euclidean distance only.
+        """
+        check_option("measure", measure, MEASURES)
+        if measure == "path_union":
+            if self.first.shape[1] != self.data.shape[1]:
+                raise ValueError(
+                    f"measure='path_union' needs views that are rows of one table, these are: {self.protocol}"
+                )
+            whole = _DISTANCES["path"](self.data)
+            distances = [whole[np.ix_(rows, rows)] for rows in (self.rows1, self.rows2)]
+            maximum = float(whole.max())
+        else:
+            distances = [_DISTANCES[measure](X) for X in (self.first, self.second)]
+            maximum = float(max(D.max() for D in distances))
+        if measure == "correlation":
+            maximum = 2.0 if positive else 1.0
+        off = ~np.eye(len(self.first), dtype=bool)
+        median = float(np.median([D[off] for D in distances])) if len(off) > 1 else 0.0
+        if not median > 0:
+            raise ValueError(
+                f"data has a median distance of {median:g} by {measure!r}, accepted are objects that differ"
+            )
+        return SimilarityPair(((maximum - D).astype(np.float32) for D in distances), measure, maximum, median)
+
+
+def interleave(data, random_state=None):
+    """Same objects, columns 1, 3, 5, ... in one view and 2, 4, 6, ... in the other: for series.
+
+    Parameters
+    ----------
+    data : array_like, shape (N, D)
+        D >= 4.
+    random_state : ignored
+        Nothing is random.
+
+    Returns
+    -------
+    Views
+
+    Source: document 000, sections 3.6 and 7.1.1.
+    """
+    data = check_vectors("data", data)
+    if data.shape[1] < 4:
+        raise ValueError(f"data has {data.shape[1]} columns, accepted are 4 and more: two in each view")
+    first, second, rows = data[:, ::2], data[:, 1::2], np.arange(len(data))
+    words = f"same objects, {first.shape[1]}/{second.shape[1]} interleaved columns"
+    return Views(first, second, data, rows, rows, words, interleave)
+
+
+def replicates(X1, X2):
+    """Same objects measured twice.
+
+    Parameters
+    ----------
+    X1, X2 : array_like, shape (N, D1), (N, D2)
+
+    Returns
+    -------
+    Views
+        `data` holds both side by side.
+    """
+    X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)
+    if len(X1) != len(X2):
+        raise ValueError(f"X2 has {len(X2)} rows, accepted are the objects of X1, {len(X1)}")
+    return _columns(np.hstack([X1, X2]), X1.shape[1])
+
+
+def _columns(data, n_first, random_state=None):
+    data, rows = check_vectors("data", data), np.arange(len(data))
+    again = partial(_columns, n_first=n_first)
+    return Views(data[:, :n_first], data[:, n_first:], data, rows, rows, "same objects measured twice", again)
+
+
+def random_split(data, align="correlation", n_objects=None, random_state=None):
+    """Two random halves of the objects, paired one to one by the Hungarian method.
+
+    Parameters
+    ----------
+    data : array_like, shape (M, D)
+    align : {"correlation", "euclidean", "path", "path_correlation", "random"}
+        What pairs have in common: their sum of 1 - rho, of Euclidean distances, or of path distances over the whole
+        table (squared Euclidean or 1 - rho) is the smallest possible; "random" pairs strangers.
+    n_objects : int or None
+        Objects in each half; None takes half of them all.
+    random_state : int, numpy.random.Generator or None
+
+    Returns
+    -------
+    Views
+
+    Raises
+    ------
+    ValueError
+        Fewer than four objects, n_objects above M / 2, an unknown align.
+
+    Notes
+    -----
+    Matching on path distances pairs objects that are equally far from everything, not objects that are alike: path
+    distances are ruled by the distance to the nearest neighbour. See `Views.diagnostics`.
+
+    Source: document 000, section 7.2.1.
+    """
+    data = check_vectors("data", data)
+    check_option("align", align, ALIGNMENTS)
+    if len(data) < 4:
+        raise ValueError(f"data has {len(data)} objects, accepted are 4 and more: two in each half")
+    most = len(data) // 2
+    n_half = most if n_objects is None else check_integer("n_objects", n_objects, 2, most, "half of the objects")
+    rows1, rows2 = generator(random_state).permutation(len(data))[: 2 * n_half].reshape(2, -1)
+    if align.startswith("path"):
+        rows2 = rows2[linear_sum_assignment(_DISTANCES[align](data)[np.ix_(rows1, rows2)])[1]]
+    elif align != "random":
+        rows2 = rows2[match_objects(data[rows1], data[rows2], align)]
+    words = f"random halves of {n_half}, " + ("paired at random" if align == "random" else f"matched on {align}")
+    again = partial(random_split, align=align, n_objects=n_objects)
+    return Views(data[rows1], data[rows2], data, rows1, rows2, words, again)
