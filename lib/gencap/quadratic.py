@@ -59,7 +59,7 @@ class CorrelationClustering(SimilarityClustering):
         # A constant moved from X into the shift changes no cost, so the mean of X must not count in the unit either.
         n_objects = X.shape[0]
         mean = (X.sum(dtype=np.float64) - X.diagonal().sum(dtype=np.float64)) / max(n_objects * (n_objects - 1), 1)
-        return temperature_unit(self.n_clusters, top_eigenvalue(X, lambda v: -mean * v.sum()))
+        return temperature_unit(self.n_clusters, top_eigenvalue(X, lambda v: -mean * (v.sum() - v)))
 
     def _constant(self, X):
         shift = check_number("shift", self.shift, -LARGEST, LARGEST)
