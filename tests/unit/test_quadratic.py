@@ -222,7 +222,7 @@ def test_a_run_reports_a_mean_field_fixed_point():
 
 def test_unit_is_where_order_appears():
     # Complete two-block graph: lambda_max(X) = N - 1 = 39, the uniform state is unstable from K / 39 on. The unit is
-    # that of X less its mean off the diagonal, -1 / 39: off by less than 1 / N here, but the same for X and X + constant.
+    # that of X less its mean off the diagonal, -1 / 39: off by less than 1 / N, but the same for X plus a constant.
     X = np.kron(np.array([[1.0, -1], [-1, 1]]), np.ones((20, 20)))
     run = gc.CorrelationClustering(2, random_state=0).anneal(X)
     assert run.unit == pytest.approx(2 / (39 - 1 / 39), rel=1e-4)
