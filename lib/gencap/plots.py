@@ -11,11 +11,12 @@ import contextlib
 import matplotlib
 import numpy as np
 from matplotlib.collections import LineCollection
-from matplotlib.colors import LogNorm
-from matplotlib.patches import Rectangle
+from matplotlib.colors import ListedColormap, LogNorm
+from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from .checks import check_labels
+from .checks import check_labels, check_vectors
+from .measures import _standardised_rows
 
 __all__ = [
     "COLOURS",
@@ -24,11 +25,14 @@ __all__ = [
     "SEQUENTIAL",
     "assignment_probabilities",
     "capacity_against_clusters",
+    "capacity_with_null",
     "centroid_tree",
     "cluster_order",
     "cluster_trajectories",
     "clusters_against_classes",
+    "coclustering_comparison",
     "distinct_labels",
+    "expression_profiles",
     "information_curve",
     "labels_scatter",
     "median_and_quartiles",
@@ -40,6 +44,9 @@ __all__ = [
 # After Okabe and Ito's palette, dark and light in turn, so that neighbours also differ on a grey print.
 COLOURS = ("#0072B2", "#E69F00", "#1A1A1A", "#56B4E9", "#A8382B", "#8FD14F", "#332288", "#CC79A7", "#007A5A", "#C9B800")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+# Pairs of labels (reference, alternative) = (0, 0), (0, 1), (1, 0), (1, 1): dark blue, red, light blue, yellow as in
+# the source, chosen so that grey print keeps them apart.
+PAIRS = ("#14285A", "#C8372D", "#7DBEEB", "#FFF05A")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 SEQUENTIAL = "cividis"  # lightness rises evenly from end to end
 TEMPERATURE = r"inverse temperature $\beta$ (first split = 1)"
@@ -598,3 +605,123 @@ def median_and_quartiles(x, values, label="", minimum=False, ax=None):
         ring = drawn | {"linestyle": "", "markersize": 9, "markerfacecolor": "none"}
         ax.plot(x[best], middle[best], label="_best", **ring)
     return ax
+
+
+def capacity_with_null(n_clusters, observed, null, ax=None, label="data"):
+    """Capacity against the number of clusters, and what the same procedure finds in data without structure.
+
+    Parameters
+    ----------
+    n_clusters : array_like, shape (L,)
+        Or any other setting on the horizontal axis.
+    observed : array_like, shape (L,)
+        Bits per object.
+    null : array_like, shape (R, L)
+        Capacities of R data sets made without structure; drawn are their mean, in the dash of the curve, and a grey
+        band of one standard deviation to each side.
+    ax : Axes, optional
+    label : str
+        Name of the curve; call again with the same `ax` and another name to compare.
+
+    Returns
+    -------
+    Axes
+    """
+    n_clusters, observed, null = np.asarray(n_clusters), np.asarray(observed, float), np.asarray(null, float)
+    if null.ndim != 2 or not n_clusters.shape == observed.shape == null.shape[1:]:
+        raise ValueError(
+            f"observed has shape {observed.shape} and null {null.shape}, accepted are ({n_clusters.size},) and "
+            f"(repetitions, {n_clusters.size}), one column for each of n_clusters"
+        )
+    ax = _axes(ax)
+    drawn, mean, spread = _curve_style(ax), null.mean(axis=0), null.std(axis=0, ddof=min(1, len(null) - 1))
+    ax.fill_between(n_clusters, mean - spread, mean + spread, color="0.55", alpha=0.3, linewidth=0.6)
+    ax.plot(n_clusters, mean, color="0.4", linestyle=drawn["linestyle"], linewidth=1.1, label=f"_null of {label}")
+    ax.plot(n_clusters, observed, label=label, **drawn)
+    top = max(1.15 * observed.max(), 1.1 * (mean + spread).max(), 0.1)
+    ax.set_ylim(-0.03 * top, max(top, ax.get_ylim()[1] if len(ax.lines) > 2 else 0))
+    ax.set_xlabel("number of clusters offered $K$")
+    ax.set_ylabel("capacity (bits per object)")
+    lines = [line for line in ax.lines if not line.get_label().startswith("_")]
+    ax.legend([*lines, ax.lines[0]], [*(line.get_label() for line in lines), "without structure"], **BACKING)
+    return ax
+
+
+def coclustering_comparison(reference, alternative, ax=None):
+    """Pairs of objects in four colours: in one cluster by both solutions, by one of them, by none (000 Fig. 41).
+
+    Objects are ordered by the reference clusters, which become blocks on the diagonal; yellow outside of a block
+    cannot be, light blue in a block says that the alternative splits it, red outside that it merges.
+
+    Parameters
+    ----------
+    reference, alternative : array_like of int, shape (N,)
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Source: document 000, section 7.1.5, Eq. 151.
+    """
+    reference = check_labels("reference", reference)
+    alternative = check_labels("alternative", alternative, len(reference))
+    ax = _axes(ax, (4.6, 3.4))
+    order, present, edges = _blocks(reference, alternative)
+    shown = order[:: -(-len(order) // LARGEST_IMAGE)]
+    ref, alt = reference[shown], alternative[shown]
+    image = 2 * (ref[:, None] == ref) + (alt[:, None] == alt)
+    extent = (0, len(order), len(order), 0)
+    ax.imshow(image, cmap=ListedColormap(PAIRS), vmin=0, vmax=3, extent=extent, interpolation="nearest")
+    ax.set_yticks((edges[1:] + edges[:-1]) / 2, present + 1)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel("objects, ordered by reference cluster")
+    ax.set_ylabel("reference cluster")
+    words = ("together in neither", "in the alternative only", "in the reference only", "together in both")
+    patches = [Patch(facecolor=colour, edgecolor="0.3", label=word) for colour, word in zip(PAIRS, words, strict=True)]
+    ax.legend(handles=patches[::-1], loc="upper left", bbox_to_anchor=(1.02, 1))
+    return ax
+
+
+def expression_profiles(data, labels, conditions=None, figure=None):
+    """One panel a cluster: its objects' profiles, each with mean 0 and variance 1, and their mean (000 Figs 42, 43).
+
+    Parameters
+    ----------
+    data : array_like, shape (N, D)
+        D measurements of every object, in their order.
+    labels : array_like of int, shape (N,)
+    conditions : sequence of str, shape (D,), optional
+        Names of the measurements; the first, the last and some between are shown.
+    figure : Figure or SubFigure, optional
+
+    Returns
+    -------
+    ndarray of Axes, shape (number of non-empty clusters,)
+        Thin grey: up to 60 members; line and band: mean of the cluster and one standard deviation to each side.
+    """
+    data = check_vectors("data", data)
+    labels = check_labels("labels", labels, len(data))
+    profiles = _standardised_rows("data", data) * np.sqrt(data.shape[1])
+    present = np.unique(labels)
+    columns = min(len(present), 5)
+    rows = -(-len(present) // columns)
+    if figure is None:
+        from matplotlib import pyplot
+
+        figure = pyplot.figure(figsize=(1.9 * columns, 1.6 * rows + 0.3), layout="constrained")
+    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    points = np.arange(data.shape[1])
+    for ax, k in zip(axes, present, strict=False):
+        mine = profiles[labels == k]
+        mean, spread, colour = mine.mean(axis=0), mine.std(axis=0), COLOURS[k % len(COLOURS)]
+        ax.plot(points, mine[:: -(-len(mine) // 60)].T, color="0.85", linewidth=0.4, zorder=0)
+        ax.fill_between(points, mean - spread, mean + spread, color=colour, alpha=0.3, linewidth=0)
+        ax.plot(points, mean, color=colour, label=f"cluster {k + 1}")
+        ax.set_title(f"cluster {k + 1}: {len(mine)}", fontsize=8)
+    for ax in axes[len(present) :]:
+        ax.set_axis_off()
+    if conditions is not None:
+        ticks = np.unique(np.linspace(0, len(points) - 1, min(len(points), 4)).round().astype(int))
+        axes[0].set_xticks(ticks, [str(conditions[tick]) for tick in ticks])
+    return axes[: len(present)]

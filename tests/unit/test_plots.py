@@ -250,3 +250,22 @@ def test_median_and_quartiles_rings_the_lowest_median():
     assert (ring.get_xdata()[0], ring.get_ydata()[0]) == (2, 2.0)
     with pytest.raises(ValueError, match=r"values has shape \(3, 3\), accepted is \(repetitions, 2\)"):
         plots.median_and_quartiles([1, 2], values, ax=ax)
+
+
+def test_capacity_with_null_draws_mean_and_spread(ax):
+    null = np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.5]])
+    assert plots.capacity_with_null([2, 3, 4], [0.5, 0.9, 0.7], null, ax, "CC") is ax
+    mean, data = ax.lines
+    assert np.allclose(mean.get_ydata(), [0.2, 0.2, 0.4]) and np.allclose(data.get_ydata(), [0.5, 0.9, 0.7])
+    band = ax.collections[0].get_paths()[0].vertices
+    assert band[:, 1].max() == pytest.approx(0.4 + np.sqrt(0.02)) and band[:, 1].min() == pytest.approx(0.2 - 0.02**0.5)
+    assert [text.get_text() for text in ax.get_legend().texts] == ["CC", "without structure"]
+    plots.capacity_with_null([2, 3, 4], [0.4, 0.5, 1.7], null[:1], ax, "PC")  # one null data set has no spread
+    assert ax.get_ylim()[1] > 1.7 and ax.lines[3].get_linestyle() != data.get_linestyle()
+    assert [text.get_text() for text in ax.get_legend().texts] == ["CC", "PC", "without structure"]
+
+
+def test_capacity_with_null_refuses_other_shapes():
+    for null in (np.zeros(3), np.zeros((3, 2))):
+        with pytest.raises(ValueError, match=r"accepted are \(3,\) and \(repetitions, 3\)"):
+            plots.capacity_with_null([2, 3, 4], [0, 0, 0], null)
