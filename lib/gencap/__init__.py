@@ -23,6 +23,7 @@ _ROOMS = {
     "checks": (),
     "claims": (),
     "coding": (),
+    "comparison": ("Comparison", "compare_models"),
     "criteria": (
         "CriteriaTable",
         "Gap",
@@ -39,6 +40,7 @@ _ROOMS = {
     "factorization": ("NoisyOrFactorization",),
     "measures": (),
     "metrics": ("align_labels",),
+    "nulls": ("CapacityNull", "capacity_null"),
     "pairwise": ("PairwiseClustering",),
     "phases": (),
     "plots": (),

@@ -1,0 +1,344 @@
+"""Bits of structure or bits of procedure: the capacity of data without clusters, seen through the same protocol.
+
+A capacity above 0 says that two views agree, not why. Views share more than clusters: a direction of large variance
+splits stably wherever it is cut, a stiff shift balances the sizes, objects matched on the measured quantity agree by
+construction. `capacity_null` makes tables without clusters and repeats the whole protocol on them:
+
+* "permuted": the values of every row in an order of their own; no relation between objects is left;
+* "gaussian": rows of one Gaussian with the mean and covariance of the table; the directions stay, the clusters go.
+
+With R null tables the p-value (1 + #{null >= observed}) / (R + 1) is exact when the data are one more table of the same
+kind. Ties count against the data: a capacity of 0 has p = 1.
+"""
+
+import json
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import joblib
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from threadpoolctl import threadpool_limits
+from tqdm.auto import tqdm
+
+from . import __version__
+from .capacity import generalization_capacity, hamming_capacity
+from .checks import check_integer, check_number, check_option, check_seed, check_vectors, generator
+from .cuts import AdaptiveRatioCut, NormalizedCut
+from .dominant import DominantSets
+from .metrics import entropy_bits
+from .protocols import MEASURES, Views, interleave, random_split
+from .resources import replacing
+
+__all__ = ["CapacityNull", "Evaluation", "capacity_null", "evaluate", "gaussian_table", "permuted_table"]
+
+PROTOCOLS = {"interleave": interleave, "random_split": random_split}
+POSITIVE = (NormalizedCut, AdaptiveRatioCut, DominantSets)  # similarities must be >= 0
+
+
+class Evaluation(NamedTuple):
+    """Capacity of a model on a pair of similarity matrices.
+
+    Attributes
+    ----------
+    value : float
+        Capacity, bits per object.
+    n_effective : int
+        Distinct clusters of view 1 at the optimum.
+    entropy : float
+        H in the capacity: entropy of the cluster sizes of view 1, bits per object.
+    labels : ndarray of int, shape (N,)
+        Labels of view 1 at the optimum.
+    """
+
+    value: float
+    n_effective: int
+    entropy: float
+    labels: np.ndarray
+
+
+def evaluate(model, pair):
+    """Capacity of a model on a pair of similarity matrices: Hamming for `DominantSets`, annealed for the others.
+
+    Parameters
+    ----------
+    model : estimator on similarity matrices; it is not fitted.
+    pair : SimilarityPair, or two array_like of shape (N, N)
+
+    Returns
+    -------
+    Evaluation
+
+    Source: document 000, Algorithms 1 and 6.
+    """
+    if isinstance(model, DominantSets):
+        labels, others = (clone(model).fit(X).labels_ for X in pair)
+        share = np.bincount(labels) / len(labels)
+        value = hamming_capacity(labels, others, model.n_clusters)
+        return Evaluation(value, int(np.count_nonzero(share)), entropy_bits(share), labels)
+    first = model.anneal(pair[0])
+    found = generalization_capacity(first, model.anneal(pair[1], betas=first.betas))
+    return Evaluation(found.value, found.n_effective, found.entropy, first.labels(found.index))
+
+
+def check_model(model, relative_shift=None):
+    """Raise unless `model` clusters similarity matrices, and has a shift if a relative one is asked for."""
+    if isinstance(model, type) or not hasattr(model, "get_params") or not get_tags(model).input_tags.pairwise:
+        raise TypeError(f"model={model!r} is not accepted; accepted are estimators that cluster similarity matrices")
+    if relative_shift is not None:
+        check_number("relative_shift", relative_shift)
+        if "shift" not in model.get_params():
+            raise ValueError(f"relative_shift={relative_shift} for {model!r}, accepted are models with a shift")
+
+
+def check_table(data):
+    """Return a table as finite float64, or raise; missing values are counted."""
+    if isinstance(data, np.ndarray) and data.dtype.kind == "f" and np.isnan(data).any():
+        raise ValueError(f"data has {np.isnan(data).sum()} missing values (NaN), accepted is none: impute them first")
+    return check_vectors("data", data)
+
+
+def check_protocol(protocol):
+    """Return a protocol as a callable (data, random_state=) -> Views."""
+    return protocol if callable(protocol) else PROTOCOLS[check_option("protocol", protocol, tuple(PROTOCOLS))]
+
+
+def make_views(data, protocol, random_state):
+    """Views of a table by a protocol (a callable)."""
+    views = protocol(data, random_state=random_state)
+    if not isinstance(views, Views):
+        raise TypeError(f"protocol {protocol!r} returned {type(views).__name__}, accepted are Views")
+    return views
+
+
+def evaluate_over(model, views, measure, n_clusters, relative_shift=None, folder=None):
+    """Rows (dict) of a model on views for every number of clusters: one task of a parallel run.
+
+    With `folder`, every row is a file there, named by a hash of all that it depends on, and read when it exists.
+    """
+    rows, pair = [], None
+    known = views.first, views.second, measure, relative_shift, __version__, type(model).__module__
+    known += (views.data, views.rows1, views.rows2) if measure == "path_union" else ()
+    known = joblib.hash(known) if folder else None
+    with threadpool_limits(1):  # sums in another order differ in the last digit, and a chain may then part ways
+        for k in n_clusters:
+            ready = clone(model).set_params(n_clusters=k)
+            path = folder and Path(folder) / f"{joblib.hash((known, type(model).__name__, ready.get_params()))}.json"
+            row = _stored(path)
+            if row is None:
+                if pair is None:
+                    pair = views.similarities(measure, positive=isinstance(model, POSITIVE))
+                if relative_shift is not None:
+                    ready.set_params(shift=pair.shift(relative_shift))
+                row = _row(ready, pair, relative_shift)
+                if path:
+                    with replacing(path, "w") as stream:
+                        json.dump(row, stream)
+            rows.append(row)
+    return rows
+
+
+def _row(model, pair, relative_shift):
+    shift = model.get_params().get("shift")
+    start = time.process_time()
+    found = evaluate(model, pair)
+    seconds = time.process_time() - start
+    if shift is None:
+        shift = relative_shift = np.nan
+    elif relative_shift is None:
+        relative_shift = pair.relative(shift)
+    values = dict(capacity=found.value, n_effective=found.n_effective, entropy=found.entropy)
+    return values | dict(shift=float(shift), relative_shift=float(relative_shift), seconds=seconds)
+
+
+def _stored(path):
+    try:
+        return json.loads(path.read_text()) if path else None
+    except (FileNotFoundError, ValueError):  # a damaged file is written again
+        return None
+
+
+def run_parallel(tasks, total, n_jobs, progress, desc):
+    """Results of `evaluate_over` for every tuple of arguments, in order; an exception leaves no worker running."""
+    done = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(evaluate_over)(*task) for task in tasks)
+    with closing(done):
+        return list(tqdm(done, total=total, desc=desc, disable=not progress))
+
+
+def permuted_table(data, random_state=None):
+    """The table with the values of every row in an independent random order.
+
+    Parameters
+    ----------
+    data : array_like, shape (N, D)
+    random_state : int, numpy.random.Generator or None
+
+    Returns
+    -------
+    ndarray, shape (N, D)
+    """
+    return generator(random_state).permuted(check_table(data), axis=1)
+
+
+def gaussian_table(data, random_state=None):
+    """A table of the same shape, its rows from one Gaussian with the column means and covariance of the data.
+
+    Parameters
+    ----------
+    data : array_like, shape (N, D)
+        N >= 2; a singular covariance is accepted.
+    random_state : int, numpy.random.Generator or None
+
+    Returns
+    -------
+    ndarray, shape (N, D)
+    """
+    data = check_table(data)
+    if len(data) < 2:
+        raise ValueError("data has 1 object, accepted are 2 and more: one has no covariance")
+    mean, covariance = data.mean(axis=0), np.atleast_2d(np.cov(data, rowvar=False))
+    return generator(random_state).multivariate_normal(mean, covariance, len(data), "ignore", method="eigh")
+
+
+NULLS = {"permuted": permuted_table, "gaussian": gaussian_table}
+
+
+@dataclass(eq=False, repr=False)
+class CapacityNull:
+    """Capacities of data beside those of tables without clusters; see `capacity_null`.
+
+    Attributes
+    ----------
+    kind : {"permuted", "gaussian"}
+    n_clusters : ndarray of int, shape (L,)
+    observed : ndarray, shape (L,)
+        Capacity of the data, bits per object.
+    null : ndarray, shape (R, L)
+        Capacities of R null tables.
+    """
+
+    kind: str
+    n_clusters: np.ndarray
+    observed: np.ndarray
+    null: np.ndarray
+
+    @property
+    def mean(self):
+        """Mean of the null, shape (L,)."""
+        return self.null.mean(axis=0)
+
+    @property
+    def spread(self):
+        """Standard deviation of the null, shape (L,); NaN with one repeat."""
+        return self.null.std(axis=0, ddof=1) if len(self.null) > 1 else np.full(self.null.shape[1], np.nan)
+
+    @property
+    def excess(self):
+        """Observed minus the mean of the null, bits per object, shape (L,)."""
+        return self.observed - self.mean
+
+    @property
+    def p_value(self):
+        """(1 + #{null >= observed}) / (R + 1) for every number of clusters, shape (L,)."""
+        return (1 + (self.null >= self.observed).sum(axis=0)) / (len(self.null) + 1)
+
+    @property
+    def p_value_max(self):
+        """The same for the largest capacity over all numbers of clusters, so that choosing among them is paid for."""
+        return float((1 + (self.null.max(axis=1) >= self.observed.max()).sum()) / (len(self.null) + 1))
+
+    def __repr__(self):
+        best = int(self.observed.argmax())
+        return (
+            f"CapacityNull({self.kind}, {len(self.null)} repeats; K={self.n_clusters[best]}: "
+            f"{self.observed[best]:.3f} bits, null {self.mean[best]:.3f}, p={self.p_value[best]:.3g}, "
+            f"over all K p={self.p_value_max:.3g})"
+        )
+
+
+def capacity_null(
+    model,
+    views_or_data,
+    protocol=None,
+    null="permuted",
+    measure="correlation",
+    n_clusters=None,
+    n_repeats=19,
+    relative_shift=None,
+    random_state=None,
+    n_jobs=None,
+    folder=None,
+    progress=True,
+):
+    """Capacity of a model on two views, and on views of tables without clusters made by the same protocol.
+
+    Parameters
+    ----------
+    model : estimator on similarity matrices
+        Its own `random_state` is used for data and nulls alike; give it a seed for repeatable numbers.
+    views_or_data : Views, or array_like of shape (N, D)
+    protocol : callable (data, random_state=) -> Views, "interleave", "random_split", or None
+        For a table; views bring theirs.
+    null : {"permuted", "gaussian"}
+        See the head of this room. The Gaussian is the harder one: it keeps what correlated columns alone explain.
+    measure : str
+        As in `Views.similarities`.
+    n_clusters : int, sequence of int, or None
+        A curve over K; None takes the model's own.
+    n_repeats : int
+        Null tables R; the smallest p-value is 1 / (R + 1).
+    relative_shift : float or None
+        D_0 / median distance, turned into the model's absolute shift for every pair of views. Without it `shift` is
+        used as it is, which means something else in the null: its distances are others.
+    random_state : int, numpy.random.Generator or None
+    n_jobs : int or None
+        Worker processes (joblib); the result does not depend on it.
+    folder : path or None
+        Finished capacities are kept there, so that the same call after an interruption goes on where it was.
+    progress : bool
+
+    Returns
+    -------
+    CapacityNull
+
+    Raises
+    ------
+    ValueError
+        Missing values, n_repeats < 1, unknown null, measure or protocol, a protocol beside views, relative_shift for
+        a model without shift, or anything that protocol and model refuse.
+    TypeError
+        A model that does not cluster similarity matrices.
+    """
+    check_model(model, relative_shift)
+    make = NULLS[check_option("null", null, tuple(NULLS))]
+    check_option("measure", measure, MEASURES)
+    check_integer("n_repeats", n_repeats)
+    offered = check_offered(model.get_params()["n_clusters"] if n_clusters is None else n_clusters)
+    seeds = [np.random.default_rng(s) for s in np.random.SeedSequence(check_seed(random_state)).spawn(n_repeats + 1)]
+    views = views_or_data
+    if not isinstance(views, Views):
+        views = make_views(check_table(views), check_protocol(protocol), seeds[0])
+    elif protocol is not None:
+        raise ValueError(f"protocol={protocol!r} beside Views, accepted is None: the views' own is repeated")
+
+    def tasks():
+        yield model, views, measure, offered, relative_shift, folder
+        for rng in seeds[1:]:
+            yield model, views.remake(make(views.data, rng), rng), measure, offered, relative_shift, folder
+
+    rows = run_parallel(tasks(), n_repeats + 1, n_jobs, progress, f"{null} null")
+    capacities = np.array([[row["capacity"] for row in one] for one in rows])
+    return CapacityNull(null, np.array(offered), capacities[0], capacities[1:])
+
+
+def check_offered(n_clusters):
+    """Return the numbers of clusters, one or several, as a list of int."""
+    offered = [check_integer("n_clusters", k) for k in np.atleast_1d(np.asarray(n_clusters, object)).tolist()]
+    if not offered:
+        raise ValueError("n_clusters is empty, accepted is one number of clusters or more")
+    return offered
