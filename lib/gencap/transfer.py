@@ -28,6 +28,7 @@ from .checks import check_integer, check_labels, check_number, check_option, che
 from .factorization import map_rows, one_standard_error_rank
 from .kernels.similarity import QUADRATIC
 from .measures import match_objects
+from .pairwise import PairwiseClustering
 from .similarity import SimilarityClustering, softmax
 
 __all__ = [
@@ -210,7 +211,7 @@ def transfer_labels(model, labels1, X1, cross=None, mapping="nearest_cluster"):
 
     Parameters
     ----------
-    model : CorrelationClustering, MinCut or MaxCut
+    model : CorrelationClustering, MinCut or MaxCut; for "identity" also PairwiseClustering
         Gives the number of clusters, the shift, and the sign of the similarities; needs no fit.
     labels1 : array_like of int, shape (N1,)
     X1 : array_like or scipy.sparse matrix, shape (N1, N1)
@@ -229,7 +230,7 @@ def transfer_labels(model, labels1, X1, cross=None, mapping="nearest_cluster"):
         Any other model or mapping, a missing `cross`, shapes that do not fit.
     """
     check_option("mapping", mapping, MAPPINGS)
-    rule = _quadratic_rule(model)
+    rule = _transfer_rule(model, mapping)
     labels1 = check_labels("labels1", labels1, X1.shape[0] if hasattr(X1, "shape") else len(X1), model.n_clusters)
     if mapping == "identity":
         return labels1
@@ -241,13 +242,22 @@ def transfer_labels(model, labels1, X1, cross=None, mapping="nearest_cluster"):
     return map_nearest_cluster(cross, labels1, model.n_clusters, rule.scale * rule.shift)
 
 
-def _quadratic_rule(model):
+def _transfer_rule(model, mapping):
     rule = model._rule() if isinstance(model, SimilarityClustering) else None
-    if rule is None or rule.kind != QUADRATIC:
+    paired = mapping == "identity" and isinstance(model, PairwiseClustering)
+    if rule is None or not (rule.kind == QUADRATIC or paired):
         raise ValueError(
-            f"model is {type(model).__name__}, accepted are quadratic models: CorrelationClustering, MinCut, MaxCut"
+            f"model is {type(model).__name__}, accepted are quadratic models: CorrelationClustering, MinCut, MaxCut, "
+            "and with mapping='identity' PairwiseClustering"
         )
     return rule
+
+
+def _cost_per_term(model, labels, X):
+    """Cost divided by the number of pairs, or of objects where clusters are normalised by their sizes."""
+    n_objects = labels.size
+    terms = n_objects if isinstance(model, PairwiseClustering) else n_objects * (n_objects - 1) / 2
+    return model.cost(labels, X) / terms
 
 
 # Vectors ----------------------------------------------------------------------------------------------------------
@@ -349,7 +359,8 @@ def transfer_cost(model, X1, X2, mapping="nearest_cluster", cross=None, factor=0
     Parameters
     ----------
     model : estimator
-        Fitted to X1. CorrelationClustering, MinCut or MaxCut: the hard labels at the coldest step are transferred.
+        Fitted to X1. CorrelationClustering, MinCut, MaxCut, and PairwiseClustering by "identity": the hard labels at
+        the coldest step are transferred.
         With `cluster_centers_` (AnnealedKMeans, scikit-learn's KMeans): centroids and hard labels. With
         `score_samples` (scikit-learn's GaussianMixture): the density.
     X1, X2 : array_like or scipy.sparse matrix
@@ -367,8 +378,10 @@ def transfer_cost(model, X1, X2, mapping="nearest_cluster", cross=None, factor=0
     -------
     float
         Quadratic models: `model.cost` on X2 divided by N2 (N2 - 1) / 2; for edges of +-1 and no shift, correlation
-        clustering's is the share of pairs that disagree with the labels. Centroids: distance per object, in squared
-        units of the data or in bits that differ. Mixtures: negative log likelihood per object, in nats.
+        clustering's is the share of pairs that disagree with the labels. Pairwise clustering: `model.cost` on X2 per
+        object; its self-similarities make every further cluster cheaper, even one drawn at random. Centroids:
+        distance per object, in squared units of the data or in bits that differ. Mixtures: negative log likelihood
+        per object, in nats.
 
     Raises
     ------
@@ -381,7 +394,7 @@ def transfer_cost(model, X1, X2, mapping="nearest_cluster", cross=None, factor=0
 def _costs(model, X1, X2, mappings, cross=None, factor=0.75):
     """Cost on data set 1, then the transfer cost to data set 2 by each mapping, all of one fit."""
     if isinstance(model, SimilarityClustering):
-        return _quadratic_costs(model, X1, X2, mappings, cross)
+        return _similarity_costs(model, X1, X2, mappings, cross)
     X1, X2 = _check_rows("X1", X1), _check_rows("X2", X2)
     if X1.dtype != X2.dtype or X1.shape[1] != X2.shape[1]:
         raise ValueError(f"X2 has {X2.shape[1]} {X2.dtype} columns, accepted are {X1.shape[1]} of {X1.dtype} as in X1")
@@ -401,24 +414,23 @@ def _costs(model, X1, X2, mappings, cross=None, factor=0.75):
     return [float(cost) for cost in costs]
 
 
-def _quadratic_costs(model, X1, X2, mappings, cross):
+def _similarity_costs(model, X1, X2, mappings, cross):
     for mapping in mappings:
-        check_option("mapping", mapping, MAPPINGS)
-    _quadratic_rule(model)
+        _transfer_rule(model, check_option("mapping", mapping, MAPPINGS))
     X1, X2 = check_similarity("X1", X1), check_similarity("X2", X2)
     for name, X in (("X1", X1), ("X2", X2)):
         if X.shape[0] < 2:
             raise ValueError(f"{name} has 1 object, accepted are 2 and more")
     n_objects = X2.shape[0]
     labels1 = coldest_labels(model, X1)
-    costs = [model.cost(labels1, X1) / (labels1.size * (labels1.size - 1) / 2)]
+    costs = [_cost_per_term(model, labels1, X1)]
     for mapping in mappings:
         labels2 = transfer_labels(model, labels1, X1, cross, mapping)
         if labels2.size != n_objects:
             raise ValueError(
                 f"X2 has {n_objects} objects, accepted are {labels2.size}, as many as labels are transferred"
             )
-        costs.append(model.cost(labels2, X2) / (n_objects * (n_objects - 1) / 2))
+        costs.append(_cost_per_term(model, labels2, X2))
     return costs
 
 

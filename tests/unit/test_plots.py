@@ -269,3 +269,48 @@ def test_capacity_with_null_refuses_other_shapes():
     for null in (np.zeros(3), np.zeros((3, 2))):
         with pytest.raises(ValueError, match=r"accepted are \(3,\) and \(repetitions, 3\)"):
             plots.capacity_with_null([2, 3, 4], [0, 0, 0], null)
+
+
+def test_coclustering_colours_say_what_the_pairs_are(ax):
+    rng = np.random.default_rng(0)
+    reference, alternative = rng.integers(3, size=40), rng.integers(2, size=40)
+    assert plots.coclustering_comparison(reference, alternative, ax) is ax
+    image = ax.images[0].get_array()
+    order = np.lexsort((alternative, reference))  # as in `_blocks`
+    for i, j in np.ndindex(40, 40):
+        together = [labels[order[i]] == labels[order[j]] for labels in (reference, alternative)]
+        assert image[i, j] == 2 * together[0] + together[1]
+    assert [text.get_text() for text in ax.get_legend().texts] == [
+        "together in both", "in the reference only", "in the alternative only", "together in neither"
+    ]  # fmt: skip
+    assert image.max() == 3 and list(ax.get_yticks()) == pytest.approx(
+        np.cumsum(np.bincount(reference)) - np.bincount(reference) / 2
+    )
+    with pytest.raises(ValueError, match="alternative has 39 entries"):
+        plots.coclustering_comparison(reference, alternative[1:], ax)
+
+
+@pytest.mark.parametrize("kind", ["protan", "deutan"])
+def test_pair_colours_can_be_told_apart(kind):
+    seen = np.array([simulate(colour, kind) for colour in plots.PAIRS])
+    assert np.linalg.norm(seen[:, None] - seen[None], axis=2)[np.triu_indices(4, 1)].min() > 0.15
+    grey = np.array([to_rgb(colour) for colour in plots.PAIRS]) @ [0.299, 0.587, 0.114]
+    assert np.diff(grey).min() > 0.15  # printed in grey, in the order of agreement
+
+
+def test_expression_profiles_standardise_every_object():
+    rng = np.random.default_rng(1)
+    shapes = np.array([[0.0, 1, 2, 3], [3.0, 2, 1, 0]])
+    labels = np.repeat([0, 2], [5, 7])
+    data = shapes[labels // 2] * rng.uniform(1, 9, (12, 1)) + rng.uniform(-5, 5, (12, 1))
+    axes = plots.expression_profiles(data, labels, ["a", "b", "c", "d"], Figure())
+    assert [ax.get_title() for ax in axes] == ["cluster 1: 5", "cluster 3: 7"]
+    unit = np.array([-3, -1, 1, 3]) / np.sqrt(5)
+    for ax, sign in zip(axes, (1, -1), strict=True):
+        assert np.allclose(ax.lines[-1].get_ydata(), sign * unit)
+        assert np.allclose(ax.collections[0].get_paths()[0].vertices[1:5, 1], sign * unit)  # no spread inside
+    assert [text.get_text() for text in axes[0].get_xticklabels()] == ["a", "b", "c", "d"]
+    noisy = plots.expression_profiles(rng.standard_normal((200, 4)), np.zeros(200, int), figure=Figure())
+    assert len(noisy) == 1 and len(noisy[0].lines) <= 61
+    with pytest.raises(ValueError, match="constant rows"):
+        plots.expression_profiles(np.ones((12, 4)), labels)

@@ -110,6 +110,27 @@ def test_cost_is_the_share_of_disagreeing_pairs(mapping):
         assert gc.transfer_cost(model, *sparse[:2], mapping, cross=sparse[2]) == pytest.approx(cost, rel=1e-6)
 
 
+@pytest.mark.parametrize("n_clusters", [1, 2, 3])
+def test_pairwise_transfer_is_the_enumerated_optimum_at_the_other_matrix(n_clusters):
+    """All labelings of six objects by Eq. 98, pair by pair; the cheapest on X1 is judged on X2."""
+    rng = np.random.default_rng(n_clusters)
+    X1, X2 = (symmetric(rng, 6, False) + np.diag(rng.random(6)) for _ in range(2))
+
+    def cost(labels, X):
+        pairs = itertools.product(range(6), repeat=2)
+        return sum(-X[i, j] / 2 / labels.count(labels[i]) for i, j in pairs if labels[i] == labels[j]) / 6
+
+    best = min(itertools.product(range(n_clusters), repeat=6), key=lambda labels: cost(labels, X1))
+    model = gc.PairwiseClustering(n_clusters, n_init=10, random_state=0)
+    assert gc.transfer_cost(model, X1, X2, "identity") == pytest.approx(cost(best, X2), rel=1e-5, abs=1e-7)
+    found = gc.select_by_transfer_cost(
+        model, lambda rng: (X1, X2), [1, 2, 3], "identity", n_repetitions=1, progress=False
+    )
+    assert found.training_costs[0, n_clusters - 1] == pytest.approx(cost(best, X1), rel=1e-5, abs=1e-7)
+    with pytest.raises(ValueError, match="'identity' PairwiseClustering"):
+        gc.transfer_labels(model, [0] * 6, X1, X2)
+
+
 def test_labels_are_those_of_fit():
     X = planted(60, 2, noise=0.6, k=3)
     model = gc.CorrelationClustering(4, random_state=1)
