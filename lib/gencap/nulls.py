@@ -27,6 +27,7 @@ from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
 from . import __version__
+from .annealing import beta_grid
 from .capacity import generalization_capacity, hamming_capacity
 from .checks import check_integer, check_number, check_option, check_seed, check_vectors, generator
 from .cuts import AdaptiveRatioCut, NormalizedCut
@@ -81,7 +82,8 @@ def evaluate(model, pair):
         share = np.bincount(labels) / len(labels)
         value = hamming_capacity(labels, others, model.n_clusters)
         return Evaluation(value, int(np.count_nonzero(share)), entropy_bits(share), labels)
-    first = model.anneal(pair[0])
+    # Clusters of path distances, and with stiff shifts, order far below the temperatures of the default grid.
+    first = model.anneal(pair[0], betas=beta_grid(model._unit(model._check(pair[0])), 0.8, 100, 25))
     found = generalization_capacity(first, model.anneal(pair[1], betas=first.betas))
     return Evaluation(found.value, found.n_effective, found.entropy, first.labels(found.index))
 
