@@ -37,6 +37,7 @@ _ROOMS = {
     "cuts": ("NormalizedCut", "AdaptiveRatioCut"),
     "datasets": (),
     "dominant": ("DominantSets",),
+    "expression": (),
     "factorization": ("NoisyOrFactorization",),
     "measures": (),
     "metrics": ("align_labels",),

@@ -4,7 +4,8 @@ Generators pair objects by construction: object i has the same source in both se
 come from two child generators of `random_state` (int, `numpy.random.Generator` or None), so that the second does not
 depend on how many numbers the first drew.
 
-Loaders return a scikit-learn `Bunch`. `registry` lists their files and where they are found (see `gencap.sources`).
+Loaders return a scikit-learn `Bunch`; those of gene expression live in `gencap.expression`. `registry` lists the files
+and where they are found (see `gencap.sources`).
 """
 
 import csv
@@ -13,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_sample_image
-from sklearn.impute import KNNImputer
 from sklearn.utils import Bunch
 
 from gencap.checks import as_array, check_integer, check_number, check_option, generator
+from gencap.expression import load_expression, load_mussel, load_yeast
 from gencap.sources import fetch, registry
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "four_gaussians",
     "kary_code_pair",
     "load_access_control",
+    "load_expression",
     "load_image",
     "load_mussel",
     "load_webkb",
@@ -296,91 +298,6 @@ def _read_rows(path, delimiter=","):
     if not rows:
         raise ValueError(f"{path} holds no data lines below a header")
     return header, rows
-
-
-def _read_expression(path, class_column=None):
-    """Bunch of an expression table: the gene in column 1, the class in column 2 if there is one, then conditions."""
-    header, rows = _read_rows(path)
-    first = 1 if class_column is None else 2
-    if len(header) <= first or (class_column is not None and header[1] != class_column):
-        accepted = "the gene" if class_column is None else f"the gene and {class_column!r}"
-        raise ValueError(f"{path}: header starts with {header[:2]}, accepted is {accepted}, then the conditions")
-    try:
-        data = np.array([[float(cell) if cell else np.nan for cell in row[first:]] for row in rows])
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}; accepted are numbers, an empty cell is a missing value") from None
-    names, classes = np.unique([row[1] for row in rows], return_inverse=True) if class_column else (None, None)
-    return Bunch(
-        data=data,
-        genes=np.array([row[0] for row in rows]),
-        conditions=np.array(header[first:]),
-        classes=classes,
-        class_names=names,
-    )
-
-
-def load_yeast(subset="brown", impute=None):
-    """Yeast gene expression: log ratios of genes (rows) in conditions (columns).
-
-    Parameters
-    ----------
-    subset : {"brown", "spellman", "all"}
-        "brown": 186 genes x 79 conditions, three functional classes; "spellman": 800 cell-cycle genes x 77 time
-        points, five phases; "all": 2467 genes x 79 conditions, not embedded (see `registry`), no classes.
-    impute : {None, "mean", "knn"}
-        Missing values: None keeps NaN; "mean" the gene's mean over its other conditions (neutral for correlations);
-        "knn" the mean of the 10 nearest genes.
-
-    Returns
-    -------
-    Bunch
-        data (N, D) float64, genes (N,), conditions (D,), classes (N,) int64 or None, class_names (classes[i] is its
-        index) or None, description.
-
-    Raises
-    ------
-    ValueError
-        Unknown subset or impute.
-    FileNotFoundError, OSError
-        "all" is not found, or could not be fetched.
-
-    Source: Brown et al. 2000; Spellman et al. 1998; Eisen et al. 1998 (document 000, chapter 7).
-    """
-    description, class_column = {
-        "brown": ("186 yeast genes x 79 conditions (Brown et al. 2000, from Eisen et al. 1998)", "function"),
-        "spellman": ("800 yeast cell-cycle genes x 77 time points (Spellman et al. 1998)", "phase"),
-        "all": ("2467 yeast genes x 79 conditions (Eisen et al. 1998)", None),
-    }[check_option("subset", subset, ("brown", "spellman", "all"))]
-    check_option("impute", impute, (None, "mean", "knn"))
-    yeast = _read_expression(fetch(f"yeast_{subset}"), class_column)
-    missing = np.isnan(yeast.data)
-    if impute == "mean":
-        yeast.data = np.where(missing, np.nanmean(yeast.data, axis=1, keepdims=True), yeast.data)
-    elif impute == "knn" and missing.any():
-        yeast.data = KNNImputer(n_neighbors=10).fit_transform(yeast.data)
-    how = {None: "NaN", "mean": "the gene's mean", "knn": "the 10 nearest genes' mean"}[impute]
-    yeast.description = f"{description}; {missing.sum()} missing values" + (f" as {how}" if missing.any() else "")
-    return yeast
-
-
-def load_mussel(path):
-    """Gene expression of mussels over the year, from a file of the reader's own (it is not distributed with gencap).
-
-    Parameters
-    ----------
-    path : str or Path
-        CSV file, also gzip: a header; the gene in the first column, then one column a month. Empty = missing.
-
-    Returns
-    -------
-    Bunch
-        data (N, D) float64 with NaN where missing, genes, conditions, classes=None, class_names=None, description.
-
-    Source: Banni et al. 2011, PLoS ONE 6:e18904 (295 genes x 12 months); document 000, section 7.1.
-    """
-    mussel = _read_expression(path)
-    mussel.description = f"{len(mussel.data)} genes x {len(mussel.conditions)} months, from {Path(path).name}"
-    return mussel
 
 
 def load_webkb():

@@ -200,11 +200,8 @@ def test_code_pairs_have_the_error_rate_and_no_preferred_error(n_clusters, error
         (lambda: datasets.planted_group_graphs(0), ValueError, "n_per_group=0"),
         (lambda: datasets.kary_code_pair(10, 1, 0.1), ValueError, "n_clusters=1 must be >= 2"),
         (lambda: datasets.kary_code_pair(10, 2, 1.1), ValueError, "error_rate=1.1"),
-        (lambda: datasets.load_yeast("eisen"), ValueError, "subset='eisen' is not one of 'brown'"),
-        (lambda: datasets.load_yeast(impute="zero"), ValueError, "impute='zero' is not one of None, 'mean'"),
         (lambda: datasets.load_access_control("x"), ValueError, "name='x' is not one of 'domino'"),
         (lambda: datasets.load_image("lenna"), ValueError, "name='lenna' is not one of 'china', 'flower'"),
-        (lambda: datasets.load_mussel("no_such_file.csv"), FileNotFoundError, "no_such_file.csv"),
     ],
 )
 def test_bad_arguments(call, error, message):
@@ -213,34 +210,6 @@ def test_bad_arguments(call, error, message):
 
 
 # Embedded data
-
-
-def test_brown_yeast():
-    yeast = datasets.load_yeast("brown")
-    assert yeast.data.shape == (186, 79) and yeast.data.dtype == np.float64 and np.isnan(yeast.data).sum() == 214
-    assert yeast.genes[0] == "YGR270W" and yeast.conditions[0] == "alpha_0" and len(set(yeast.genes)) == 186
-    counts = dict(zip(yeast.class_names, np.bincount(yeast.classes), strict=True))
-    assert counts == {"Ribo": 121, "Proteas": 35, "Resp": 30}
-    shares = np.bincount(yeast.classes) / 186
-    assert -(shares * np.log2(shares)).sum() == pytest.approx(1.282, abs=5e-4)
-    assert "186 yeast genes" in yeast.description and "214 missing values as NaN" in yeast.description
-
-
-def test_spellman_yeast():
-    yeast = datasets.load_yeast("spellman")
-    assert yeast.data.shape == (800, 77) and np.isnan(yeast.data).sum() == 2643
-    counts = dict(zip(yeast.class_names, np.bincount(yeast.classes), strict=True))
-    assert counts == {"G1": 300, "G2": 120, "M": 196, "M/G1": 113, "S": 71}
-
-
-@pytest.mark.parametrize("subset", ["brown", "spellman"])
-def test_imputation_touches_only_missing_values(subset):
-    raw = datasets.load_yeast(subset).data
-    known = ~np.isnan(raw)
-    mean, nearest = (datasets.load_yeast(subset, impute).data for impute in ("mean", "knn"))
-    for filled in (mean, nearest):
-        assert np.isfinite(filled).all() and np.array_equal(filled[known], raw[known])
-    assert np.allclose(mean.mean(axis=1), np.nanmean(raw, axis=1))
 
 
 def test_images_are_grey():
@@ -269,35 +238,6 @@ def real(name):
     state = next(row.state for row in datasets.registry() if row.name == name)
     if state not in ("GENCAP_DATA", "cached"):
         pytest.skip(f"{sources.SOURCES[name].file} is not here: set GENCAP_DATA to the folder that holds it")
-
-
-def test_full_yeast_twin(folder):
-    write(folder, "yeast_all", "orf,alpha_0,alpha_7\nYA,0.5,\nYB,-1,2e-1\n")
-    yeast = datasets.load_yeast("all")
-    assert np.array_equal(yeast.data, [[0.5, np.nan], [-1, 0.2]], equal_nan=True)
-    assert yeast.genes.tolist() == ["YA", "YB"] and yeast.conditions.tolist() == ["alpha_0", "alpha_7"]
-    assert yeast.classes is None and "1 missing values" in yeast.description
-    assert datasets.load_yeast("all", "mean").data[0].tolist() == [0.5, 0.5]
-
-
-def test_nearest_genes_predict_hidden_values_better_than_the_mean(folder):
-    truth = datasets.load_yeast("brown", "mean")
-    hidden = np.random.default_rng(SEED).random(truth.data.shape) < 0.05
-    cells = np.where(hidden, "", truth.data.astype(str))
-    lines = [",".join([gene, *row]) for gene, row in zip(truth.genes, cells, strict=True)]
-    write(folder, "yeast_all", "\n".join([",".join(["orf", *truth.conditions]), *lines]))
-    error = {how: np.abs(datasets.load_yeast("all", how).data - truth.data)[hidden].mean() for how in ("mean", "knn")}
-    assert error["knn"] < 0.8 * error["mean"]
-
-
-def test_full_yeast():
-    real("yeast_all")
-    yeast, brown = datasets.load_yeast("all"), datasets.load_yeast("brown")
-    assert yeast.data.shape == (2467, 79) and np.isfinite(yeast.data).all()
-    rows = [yeast.genes.tolist().index(gene) for gene in brown.genes]
-    known = ~np.isnan(brown.data)
-    correlation = [np.corrcoef(a[k], b[k])[0, 1] for a, b, k in zip(yeast.data[rows], brown.data, known, strict=True)]
-    assert min(correlation) > 0.99  # the same profiles up to a constant factor for each gene
 
 
 def test_webkb_twin(folder):
@@ -336,32 +276,6 @@ def test_access_control(name, shape, pairs):
     real(f"access_{name}")
     data = datasets.load_access_control(name).data
     assert data.shape == shape and data.sum() == pairs
-
-
-def test_mussel_twin(tmp_path):
-    path = tmp_path / "mussel.csv"
-    path.write_text("gene,Jan,Feb\nM1,1.5,2\nM2,,-3\n")
-    mussel = datasets.load_mussel(path)
-    assert np.array_equal(mussel.data, [[1.5, 2], [np.nan, -3]], equal_nan=True)
-    assert mussel.genes.tolist() == ["M1", "M2"] and mussel.conditions.tolist() == ["Jan", "Feb"]
-    assert mussel.description == "2 genes x 2 months, from mussel.csv"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "holds no data lines"),
-        ("gene,Jan\n", "holds no data lines"),
-        ("gene\nM1\n", "accepted is the gene, then the conditions"),
-        ("gene,Jan,Feb\nM1,1\n", "line 2: 2 cells, accepted are 3"),
-        ("gene,Jan\nM1,high\n", "'high'; accepted are numbers"),
-    ],
-)
-def test_broken_expression_files(tmp_path, text, message):
-    path = tmp_path / "mussel.csv"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=message):
-        datasets.load_mussel(path)
 
 
 def test_files_of_another_form_are_refused(folder):

@@ -27,7 +27,8 @@ def test_embedded_files_are_those_of_the_registry():
             assert hashlib.sha256(row.path.read_bytes()).hexdigest() == source.sha256
 
 
-TABLE = gzip.compress(b"orf,alpha_0\nYA,0.5\n", mtime=0)
+TABLE = gzip.compress(b"orf,alpha_0,alpha_7\nYA,0.5,1\nYB,2,3\n", mtime=0)
+VALUES = [[0.5, 1], [2, 3]]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -71,15 +72,15 @@ def test_fetched_once_then_cached(folder, server, monkeypatch):
     use_address(monkeypatch, server, "/good")
     assert state() == "fetchable"
     for _ in range(2):
-        assert datasets.load_yeast("all").data.tolist() == [[0.5]]
+        assert datasets.load_yeast("all").data.tolist() == VALUES
     assert server.requests == ["/good"] and state() == "cached"
     assert [f.name for f in sources.cache_folder().iterdir()] == [sources.SOURCES["yeast_all"].file]
 
 
 def test_own_folder_comes_first(folder, server, monkeypatch):
     use_address(monkeypatch, server, "/good")
-    (folder / sources.SOURCES["yeast_all"].file).write_bytes(gzip.compress(b"orf,alpha_0\nYA,9\n"))
-    assert state() == "GENCAP_DATA" and datasets.load_yeast("all").data.tolist() == [[9]]
+    (folder / sources.SOURCES["yeast_all"].file).write_bytes(gzip.compress(b"orf,alpha_0,alpha_7\nYA,9,8\nYB,7,6\n"))
+    assert state() == "GENCAP_DATA" and datasets.load_yeast("all").data.tolist() == [[9, 8], [7, 6]]
     assert server.requests == []
 
 
@@ -91,14 +92,14 @@ def test_failed_fetch_leaves_nothing_in_the_cache(folder, server, monkeypatch, p
     assert server.requests == [page] and state() == "fetchable"
     assert not sources.cache_folder().exists() or not list(sources.cache_folder().iterdir())
     use_address(monkeypatch, server, "/good")
-    assert datasets.load_yeast("all").data.tolist() == [[0.5]]
+    assert datasets.load_yeast("all").data.tolist() == VALUES
 
 
 def test_damaged_cache_is_fetched_again(folder, server, monkeypatch):
     use_address(monkeypatch, server, "/good")
     sources.cache_folder().mkdir()
     (sources.cache_folder() / sources.SOURCES["yeast_all"].file).write_bytes(TABLE[:20])
-    assert datasets.load_yeast("all").data.tolist() == [[0.5]]
+    assert datasets.load_yeast("all").data.tolist() == VALUES
 
 
 def test_without_address_the_error_says_what_to_set(folder):
