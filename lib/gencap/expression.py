@@ -78,9 +78,11 @@ def _table_part(path, lines):
         return "GEO series matrix", "\t", slice(ends[0] + 1, ends[1]), [cell.strip() for t in titles for cell in t[1:]]
     if "\t" in first and not ("," in first and ".csv" in path.name.lower()):
         return "TSV", "\t", slice(0, None), []
-    if first.count(",") > first.count(";"):
+    mark = re.search("[,;]|$", first).group()
+    if mark == ",":
         return "CSV", ",", slice(0, None), []
-    found = f"{first.strip()[:40]!r}, neither tabs nor commas between cells" if first else "the file is empty"
+    found = f"{first.strip()[:40]!r}, {'semicolons' if mark else 'neither tabs nor commas'} between cells"
+    found = found if first else "the file is empty"
     raise _fault(path, number, f"{found}; {FORMATS}")
 
 
@@ -94,34 +96,26 @@ def _read_rows(path):
         for row in reader:
             row = [cell.strip() for cell in row]
             # Cluster and TreeView add rows of weights, and AID, the leaves of the conditions' tree.
-            added = row and (row[0] in ("EWEIGHT", "EORDER") or (row[0] == "AID" and _number(row[-1]) is None))
-            if added:
+            if row and (row[0] in ("EWEIGHT", "EORDER") or (row[0] == "AID" and re.fullmatch(r"ARRY\d+X", row[-1]))):
                 form = "Cluster/TreeView"
             elif any(row):
                 rows.append(row)
                 begins.append(line)
             line = part.start + reader.line_num + 1
     except csv.Error as error:
-        raise _fault(path, line, f"a quoted cell is not closed, or text follows it ({error})") from None
+        raise _fault(path, line, f"{error}; accepted are cells, quoted as a whole or not at all") from None
     if len(rows) < 2 or len(rows[0]) < 2:
         found = f"{len(rows)} lines and {len(rows[0]) if rows else 0} columns"
         raise _fault(path, begins[0] if rows else line, f"{found}; accepted are a header, then identifiers and values")
     for row, line in zip(rows, begins, strict=True):
         if len(row) != len(rows[0]):
-            hint = " (no name for the identifiers?)" if len(row) == len(rows[0]) + 1 else ""
+            hint = " (no name for the identifiers, or a delimiter at the end?)" if len(row) == len(rows[0]) + 1 else ""
             raise _fault(path, line, f"{len(row)} cells, accepted are {len(rows[0])} as in the header{hint}")
-    header = rows[0]
-    numbers = [_number(cell) for cell in header]
-    known = [number for number in numbers[1:] if number == number]
     if form == "GEO series matrix":
-        if header[0] != "ID_REF":
-            raise _fault(path, begins[0], "accepted is the table's header, ID_REF first", 1, header[0])
-        if len(titles) == len(set(titles)) == len(header) - 1 and all(titles):
-            header[1:] = titles
-    elif None not in known and ((header[0] and numbers[0] is not None) or np.any(np.diff(known) <= 0)):
-        # Time points are numbers, too, but they increase and a name stands before them.
-        accepted = "accepted are names, or increasing numbers (time points) after a name"
-        raise _fault(path, begins[0], f"numbers where the header belongs, is it missing? {accepted}", 1, header[0])
+        if rows[0][0] != "ID_REF":
+            raise _fault(path, begins[0], "accepted is the table's header, ID_REF first", 1, rows[0][0])
+        if len(titles) == len(set(titles)) == len(rows[0]) - 1 and all(titles):
+            rows[0][1:] = titles
     return form, rows, begins
 
 
@@ -151,16 +145,29 @@ class _Table:
         self.cells = np.array([[row[j] for j in columns] for row in rows], dtype=object)
         self.places = [lines, [j + 1 for j in columns]]
         self.turned = orientation == "conditions"
+        self.other_way = f"orientation={'genes' if self.turned else 'conditions'!r}"
         if self.turned:
             self.cells, self.places = self.cells.T, self.places[::-1]
-        for axis, names in ((1, self.cells[0, 1:]), (0, self.cells[1:, 0])):
+        self._check_names()
+
+    def _check_names(self):
+        """Identifiers have to differ; if all are numbers, they could be data."""
+        for of_genes, (corner, *names) in enumerate((self.cells[0], self.cells[:, 0])):
             seen = {}
             for k, name in enumerate(names, 1):
-                at = (0, k) if axis else (k, 0)
+                at = (k, 0) if of_genes else (0, k)
                 if not name or name in seen:
                     found = "no name" if not name else "the same name as in line {}, column {}".format(*seen[name])
                     raise self.fault(*at, f"{found}; accepted are identifiers that differ")
                 seen[name] = self.place(*at)
+            numbers = [_number(name) for name in names]
+            if self.form != "GEO series matrix" and None not in numbers:
+                plausible = np.all(np.diff(numbers) > 0) or (of_genes and all(name.isdigit() for name in names))
+                if not plausible or (corner and _number(corner) is not None):
+                    where = "column of identifiers" if of_genes != self.turned else "header"
+                    accepted = "names, also whole numbers (genes) or increasing ones (time points) below a name"
+                    at = (1, 0) if of_genes else (0, 1)
+                    raise self.fault(*at, f"numbers for names, is the {where} missing? accepted are {accepted}")
 
     def place(self, i, j):
         """Line and column of a cell in the file."""
@@ -193,10 +200,6 @@ class _Table:
         self.places[1] = self.places[1][:k] + self.places[1][k + 1 :]
         return np.unique(labels.astype(str), return_inverse=True)
 
-    @property
-    def other_way(self):
-        return f"orientation={'genes' if self.turned else 'conditions'!r}"
-
     def values(self):
         """Values (N, D), NaN where missing."""
         numbers = [[_number(cell) for cell in row] for row in self.cells[1:, 1:]]
@@ -204,11 +207,12 @@ class _Table:
         n_genes, n_conditions = text.shape
         if min(text.shape) < 2:
             raise self.fault(-1, -1, f"{n_genes} genes x {n_conditions} conditions; accepted are at least 2 x 2")
-        hint = ""
-        if text.sum() == n_genes and (full := text.all(axis=0)).any():
-            hint = f"; are these the genes' classes? class_column={self.cells[0, 1 + full.argmax()]!r}"
-        elif text.sum() == n_conditions and (full := text.all(axis=1)).any():
-            name = self.cells[1 + full.argmax(), 0]
+        hint, full_genes, full_conditions = "", text.all(axis=1), text.all(axis=0)
+        if full_conditions.any() and text.sum() == n_genes:
+            name = self.cells[0, 1 + full_conditions.argmax()]
+            hint = f"; are these the genes' classes (class_column={name!r}) or to be left out?"
+        elif full_genes.any() and text.sum() == n_conditions:
+            name = self.cells[1 + full_genes.argmax(), 0]
             hint = f"; the other way round it would do: {self.other_way}, class_column={name!r}"
         self.refuse(text, _NUMBERS + hint)
         data = np.array(numbers)
@@ -252,12 +256,9 @@ def load_expression(path, values="log", orientation="genes", impute=None, class_
     OSError
         The file cannot be read.
     """
-    for name, option, accepted in (
-        ("values", values, ("log", "raw")),
-        ("orientation", orientation, ("genes", "conditions")),
-        ("impute", impute, tuple(_IMPUTED)),
-    ):
-        check_option(name, option, accepted)
+    check_option("values", values, ("log", "raw"))
+    check_option("orientation", orientation, ("genes", "conditions"))
+    check_option("impute", impute, tuple(_IMPUTED))
     table = _Table(Path(path), orientation, class_column)
     class_names, classes = (None, None) if class_column is None else table.take_classes(class_column)
     data = table.values()

@@ -124,12 +124,23 @@ def test_the_content_decides_and_the_ending_only_between_tabs_and_commas(tmp_pat
     assert load_expression(tmp_path / "b.csv").conditions.tolist() == ["at 0", "at 5"]
 
 
+def test_numbers_may_be_names_of_genes_and_time_points(tmp_path):
+    data, path = np.array([[1.0, 2], [4, 3]]), tmp_path / "a.csv"
+    for corner in ("gene", ""):
+        path.write_text(f"{corner},0.5,12\n1010,1,2\n1007,4,3\n")
+        same(load_expression(path), data, ["1010", "1007"], ["0.5", "12"])
+    path.write_text("time,1010,1007\n0.5,1,4\n12,2,3\n")
+    same(load_expression(path, orientation="conditions"), data, ["1010", "1007"], ["0.5", "12"])
+
+
 def test_weights_and_annotation_are_never_data(tmp_path):
     table = lines_of("pcl", DATA, GENES, CONDITIONS)
     table.append(table.pop(1))  # a sorted file has EWEIGHT at its end
     same(load_expression(write(tmp_path, "pcl", table)))
     table = lines_of("pcl", DATA, ["AID", "GID", "NAME", "GWEIGHT"], CONDITIONS)  # names of genes may look like it
     assert load_expression(write(tmp_path, "pcl", table)).genes.tolist() == ["AID", "GID", "NAME", "GWEIGHT"]
+    (tmp_path / "b.csv").write_text("gene,a,b,kind\nAID,1,2,x\nYB,3,4,y\n")
+    assert load_expression(tmp_path / "b.csv", class_column="kind").genes.tolist() == ["AID", "YB"]
     table = [row[1:] if row[0] == "GID" else row for row in lines_of("tsv", DATA, GENES, CONDITIONS)]
     table[0][0] = "GID"  # the column of identifiers, not of tree nodes
     same(load_expression(write(tmp_path, "tsv", table)))
@@ -260,16 +271,18 @@ PCL = "YORF\tNAME\tGWEIGHT\ta\tb\nEWEIGHT\t\t\t1\t1\nYA\tfirst\t1\t1\t2\nYB\tsec
         ("a.csv", "", "line 1: the file is empty; accepted formats are CSV, tab-delimited"),
         ("a.csv", "\ufeff\n\n", "line 1: the file is empty"),
         ("a.txt", "\ngene a b\nYA 1 2\n", "line 2: 'gene a b', neither tabs nor commas .* accepted formats are CSV"),
-        ("a.csv", "gene;a;b\nYA;1,5;2\n", "line 1: 'gene;a;b', neither tabs nor commas .* with decimal points"),
-        ("a.csv", 'gene;"a, 1";b\nYA;1,5;2\n', "line 1: .* neither tabs nor commas"),
+        ("a.csv", "gene;a;b\nYA;1,5;2\n", "line 1: 'gene;a;b', semicolons between cells; .* with decimal points"),
+        ("a.csv", 'gene;"a, 1";b\nYA;1,5;2\n', "line 1: .* semicolons between cells"),
         ("a.html", "<!DOCTYPE html>\n<p>a, b</p>", "line 1: '<!DOCTYPE html>', neither"),
         ("a.txt", "^DATABASE = Geo\n!x = 1\n", "line 1: '\\^DATABASE = Geo', neither"),
         # header
         ("a.csv", "gene,a,b\n", "line 1: 1 lines and 3 columns; accepted are a header"),
-        ("a.csv", "1,2,3\n4,5,6\n", r"line 1, column 1 \('1'\): numbers where the header belongs"),
-        ("a.csv", "YA,0.3,-1,\nYB,1,2,3\n", r"line 1, column 1 \('YA'\): numbers where the header belongs"),
+        ("a.csv", "1,2,3\n4,5,6\n", r"line 1, column 2 \('2'\): numbers for names, is the header missing\? accepted"),
+        ("a.csv", "YA,0.3,-1\nYB,1,2\n", r"line 1, column 2 \('0.3'\): numbers for names, is the header missing"),
+        ("a.csv", "YA,0.3,1,NA\nYB,1,2,3\n", r"line 1, column 2 \('0.3'\): numbers for names, is the header missing"),
+        ("a.csv", "a,b,c\n0.3,-1,2\n-1,2,3\n", r"line 2, column 1 \('a'\): numbers for names, is the column of id"),
         ("a.csv", "gene,a,b\nYA,1\n", "line 2: 2 cells, accepted are 3 as in the header$"),
-        ("a.csv", "a,b\nYA,1,2\n", r"line 2: 3 cells, accepted are 2 as in the header \(no name for the identifiers"),
+        ("a.csv", "a,b\nYA,1,2\n", r"line 2: 3 cells, accepted are 2 as in the header \(no name for the id"),
         ("a.csv", "gene,a,b\nYA,1,2\n\n\nYB,3,4,5\n", "line 5: 4 cells, accepted are 3"),
         ("a.csv", 'gene,"a\nnew line",b\nYA,1,2\nYB,3\n', "line 4: 2 cells"),
         # names
@@ -291,7 +304,7 @@ PCL = "YORF\tNAME\tGWEIGHT\ta\tb\nEWEIGHT\t\t\t1\t1\nYA\tfirst\t1\t1\t2\nYB\tsec
         ("a.csv", "gene,a\nYA,1\nYB,2\n", r"line 3, column 2 \('a'\): 2 genes x 1 conditions"),
         ("a.csv", "gene,kind,a,b\nYA,x,1,2\nYB,y,3,4\n", "line 2, column 2 .*'x'.*genes' classes.*class_column='kind'"),
         ("a.csv", "s,YA,YB,YC\nkind,x,y,x\na,3,4,5\n", "line 2, .*orientation='conditions', class_column='kind'"),
-        ("a.csv", 'gene,a,b\nYA,1,2\nYB,"3,4\nYC,5,6\n', "line 3: a quoted cell is not closed"),
+        ("a.csv", 'gene,a,b\nYA,1,2\nYB,"3,4\nYC,5,6\n', "line 3: .* accepted are cells, quoted as a whole"),
         # Cluster and GEO
         ("a.pcl", PCL.replace("\t4\n", "\tfour\n"), r"line 4, column 5 \('b'\): 'four'"),
         ("a.txt", PCL.replace("YB", "YA"), r"line 4, column 1 \('YORF'\): the same name as in line 3, column 1"),
