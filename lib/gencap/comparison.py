@@ -200,7 +200,8 @@ def compare_models(
     Examples
     --------
     >>> import numpy as np, gencap as gc
-    >>> data = np.repeat(np.eye(3, 8), 6, axis=0) + 0.1 * np.random.default_rng(0).standard_normal((18, 8))
+    >>> centres = np.repeat(np.eye(3, 4), 2, axis=1)
+    >>> data = np.repeat(centres, 6, axis=0) + 0.1 * np.random.default_rng(0).standard_normal((18, 8))
     >>> models = {"CC": (gc.CorrelationClustering(random_state=0), {"relative_shift": [0.3, 0.6]}),
     ...           "PC": gc.PairwiseClustering(random_state=0)}
     >>> found = gc.compare_models(models, data, protocol="interleave", n_splits=1, n_clusters=[2, 3], progress=False)

@@ -15,6 +15,7 @@ import json
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import get_tags
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 from tqdm.auto import tqdm
 
 from . import __version__
@@ -124,13 +125,17 @@ def evaluate_over(model, views, measure, n_clusters, relative_shift=None, folder
     With `folder`, every row is a file there, named by a hash of all that it depends on, and read when it exists.
     """
     rows, pair = [], None
-    known = views.first, views.second, measure, relative_shift, __version__, type(model).__module__
-    known += (views.data, views.rows1, views.rows2) if measure == "path_union" else ()
-    known = joblib.hash(known) if folder else None
-    with threadpool_limits(1):  # sums in another order differ in the last digit, and a chain may then part ways
+    if folder:
+        arrays = (views.first, views.second, views.data, views.rows1, views.rows2)[
+            : 5 if measure == "path_union" else 2
+        ]
+        # What a worker gets has other strides, or is a memory map, and would have another hash.
+        known = [np.ascontiguousarray(array) for array in arrays]
+        known = joblib.hash((known, measure, relative_shift, __version__, type(model).__module__, type(model).__name__))
+    with _libraries().limit(limits=1):  # sums in another order differ in the last digit, and chains may then part ways
         for k in n_clusters:
             ready = clone(model).set_params(n_clusters=k)
-            path = folder and Path(folder) / f"{joblib.hash((known, type(model).__name__, ready.get_params()))}.json"
+            path = folder and Path(folder) / f"{joblib.hash((known, ready.get_params()))}.json"
             row = _stored(path)
             if row is None:
                 if pair is None:
@@ -143,6 +148,11 @@ def evaluate_over(model, views, measure, n_clusters, relative_shift=None, folder
                         json.dump(row, stream)
             rows.append(row)
     return rows
+
+
+@cache
+def _libraries():
+    return ThreadpoolController()  # looking for them takes as long as a small capacity
 
 
 def _row(model, pair, relative_shift):

@@ -1,0 +1,259 @@
+"""Null test: calibrated where there is nothing, powerful where there is something, and the same for any workers."""
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+import gencap as gc
+from gencap.annealing import beta_grid
+from gencap.nulls import CapacityNull, capacity_null, evaluate, gaussian_table, permuted_table
+from gencap.protocols import interleave, random_split
+from gencap.similarity import State
+
+
+def planted(seed=0, n=8, k=3, d=12, noise=0.4):
+    """k groups of n objects; neighbouring columns of a centre are equal, so that interleaved views share it."""
+    rng = np.random.default_rng(seed)
+    centres = np.repeat(rng.standard_normal((k, d // 2)), 2, axis=1)
+    return np.repeat(centres, n, axis=0) + noise * rng.standard_normal((n * k, d))
+
+
+class Quick(gc.CorrelationClustering):
+    """Quenched once, heated over four temperatures: as good as any model to test the test, and fast."""
+
+    def anneal(self, X, betas=None, init=None):
+        return super().anneal(X, betas if len(betas) <= 5 else betas[2::6], init)
+
+    def _cool(self, X, unit, rng, start, rule=None):
+        state = State(X, self._rule(), self._weights(X), self.n_clusters, rng)
+        state.start_labels(start[0])
+        state.descend(1e9 * unit)
+        return state.labels()
+
+
+class Watched(Quick):
+    """Keeps the shifts it was annealed with; can be told to be interrupted."""
+
+    shifts, stop = [], None
+
+    def anneal(self, X, betas=None, init=None):
+        self.shifts.append(self.shift)
+        if len(self.shifts) == Watched.stop:
+            raise KeyboardInterrupt
+        return super().anneal(X, betas, init)
+
+
+@pytest.fixture
+def watched():
+    Watched.shifts, Watched.stop = [], None
+    return Watched(n_clusters=3, n_init=1, random_state=0)
+
+
+QUICK = Quick(n_clusters=3, n_init=1, random_state=0)
+
+
+def test_permuted_table_keeps_the_values_of_every_row_and_their_order_of_none():
+    data = np.arange(60.0).reshape(5, 12)
+    table = permuted_table(data, 3)
+    assert np.array_equal(np.sort(table, axis=1), data) and np.array_equal(data, np.arange(60.0).reshape(5, 12))
+    orders = table - data[:, :1]
+    assert len({tuple(row) for row in orders}) == 5  # every row has its own
+    assert np.array_equal(table, permuted_table(data, 3)) and not np.array_equal(table, permuted_table(data, 4))
+
+
+def test_gaussian_table_has_the_mean_and_covariance_of_the_data():
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((20_000, 3)) @ [[2, 1, 0], [0, 1, 1], [0, 0, 0.5]] + [1, -2, 5]
+    table = gaussian_table(data, 1)
+    assert np.allclose(table.mean(axis=0), data.mean(axis=0), atol=0.08)
+    assert np.allclose(np.cov(table, rowvar=False), np.cov(data, rowvar=False), atol=0.25)
+    assert gaussian_table(data[:, :1], 1).shape == (20_000, 1)
+
+
+def test_gaussian_table_of_fewer_objects_than_columns_stays_in_their_plane():
+    data = np.random.default_rng(0).standard_normal((4, 9))
+    table = gaussian_table(data, 0)
+    centred = data - data.mean(axis=0)
+    off = table - data.mean(axis=0)
+    off -= off @ np.linalg.pinv(centred) @ centred
+    assert table.shape == (4, 9) and np.abs(off).max() < 1e-6
+    assert np.linalg.matrix_rank(table - table.mean(axis=0), 1e-6) == 3
+
+
+def test_evaluate_is_the_capacity_of_both_views_on_the_grid_of_the_first():
+    pair = interleave(planted()).similarities()
+    model = gc.CorrelationClustering(n_clusters=4, shift=-0.3, random_state=0)
+    unit = model.anneal(pair[0], betas=[1.0]).unit
+    first, second = (model.anneal(X, betas=beta_grid(unit, 0.8, 100, 25)) for X in pair)
+    wanted, found = gc.generalization_capacity(first, second), evaluate(model, pair)
+    assert found[:3] == (wanted.value, wanted.n_effective, wanted.entropy)
+    assert np.array_equal(found.labels, first.labels(wanted.index)) and not hasattr(model, "labels_")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [gc.CorrelationClustering(3, -0.5), gc.PairwiseClustering(3), gc.NormalizedCut(3), gc.DominantSets(3, cutoff=0.1)],
+)
+def test_evaluate_finds_log_3_bits_in_three_clear_groups(model):
+    pair = interleave(planted(noise=0.05)).similarities(positive=True)
+    if isinstance(model, gc.CorrelationClustering):
+        pair = interleave(planted(noise=0.05)).similarities()
+    found = evaluate(model, pair)
+    assert found.value == pytest.approx(np.log2(3), abs=0.02) and found.entropy == pytest.approx(np.log2(3))
+    assert found.n_effective == 3 and gc.metrics.matched_precision(found.labels, np.repeat(range(3), 8)) == 1
+
+
+def test_p_values_count_ties_against_the_data_and_pay_for_the_choice_of_k():
+    null = np.array([[0.0, 0.2, 0.9], [0.0, 0.6, 0.1], [0.0, 0.5, 0.1]])
+    result = CapacityNull("permuted", np.array([1, 2, 3]), np.array([0.0, 0.5, 0.4]), null)
+    assert result.p_value.tolist() == [1.0, 0.75, 0.5]
+    assert result.p_value_max == 1.0  # .5 against .9 .6 .5
+    assert result.excess == pytest.approx([0.0, 0.5 - 1.3 / 3, 0.4 - 1.1 / 3])
+    assert result.spread == pytest.approx([0.0, np.sqrt(0.13 / 3), np.sqrt(0.64 / 3)], abs=1e-2)
+    assert "K=2: 0.500 bits" in repr(result) and "3 repeats" in repr(result)
+    assert np.isnan(CapacityNull("permuted", np.array([2]), np.array([0.5]), null[:1, :1]).spread).all()
+
+
+def test_a_capacity_of_zero_has_p_value_one():
+    noise = np.random.default_rng(0).standard_normal((30, 8))
+    result = capacity_null(QUICK, noise, "interleave", n_clusters=[1, 5], n_repeats=9, random_state=0, progress=False)
+    assert result.observed.tolist() == [0.0, 0.0] and result.p_value.tolist() == [1.0, 1.0] == [result.p_value_max] * 2
+
+
+def p_values(make, null, relative_shift):
+    model, rng = Quick(n_clusters=2, n_init=1, random_state=0), np.random.default_rng(0)
+    found = [
+        capacity_null(
+            model, make(rng), "interleave", null, relative_shift=relative_shift, random_state=i, progress=False
+        )
+        for i in range(40)
+    ]
+    return np.array([one.p_value[0] for one in found])
+
+
+def test_gaussian_null_is_calibrated_on_clouds_of_correlated_features():
+    def cloud(rng):
+        axes = np.repeat(rng.standard_normal((4, 4)), 2, axis=1) * 0.7 ** np.arange(4)[:, None]
+        return rng.standard_normal((30, 4)) @ axes + 0.3 * rng.standard_normal((30, 8))
+
+    assert kstest(p_values(cloud, "gaussian", 0.5), "uniform").pvalue > 0.01
+
+
+def test_permuted_null_is_calibrated_on_clouds_of_independent_features():
+    assert (p_values(lambda rng: rng.standard_normal((30, 8)), "permuted", -1.0) <= 0.05).sum() <= 5
+
+
+@pytest.mark.parametrize("null", ["permuted", "gaussian"])
+def test_planted_clusters_are_found(null):
+    model, data = gc.CorrelationClustering(n_init=2, random_state=0), planted(n=12, k=4)
+    result = capacity_null(
+        model, data, "interleave", null, n_clusters=[3, 4], relative_shift=0.5, random_state=0, progress=False
+    )
+    assert result.p_value[1] == result.p_value_max == 1 / 20
+    assert result.n_clusters[result.observed.argmax()] == 4 and result.excess[1] > 0.5
+
+
+def test_permuted_genes_have_less_than_a_tenth_of_a_bit():
+    genes = gc.datasets.load_yeast("brown", impute="mean").data
+    model = gc.CorrelationClustering(shift=-0.5, n_init=1, random_state=0)
+    result = capacity_null(
+        model, genes, "interleave", n_clusters=[3, 5, 8], n_repeats=2, random_state=0, progress=False
+    )
+    assert result.null.max() < 0.1 and result.observed.min() > 1
+
+
+def test_two_workers_a_folder_and_views_in_place_of_a_table_change_nothing(tmp_path):
+    data = planted()
+    kwargs = dict(n_clusters=[2, 3], n_repeats=4, relative_shift=0.5, random_state=1, progress=False)
+    model = gc.CorrelationClustering(n_init=1, random_state=0)
+    wanted = capacity_null(model, data, "interleave", **kwargs)
+    for found in (
+        capacity_null(model, data, "interleave", n_jobs=2, folder=tmp_path, **kwargs),
+        capacity_null(model, data, "interleave", folder=tmp_path, **kwargs),
+        capacity_null(model, interleave(data), **kwargs),
+    ):
+        assert np.array_equal(found.observed, wanted.observed) and np.array_equal(found.null, wanted.null)
+    assert len(list(tmp_path.iterdir())) == 5 * 2
+
+
+def test_the_protocol_is_repeated_whole(watched):
+    calls = []
+
+    def halves(data, random_state=None):
+        calls.append(data)
+        return random_split(data, "euclidean", 6, random_state)
+
+    views = capacity_null(watched, planted(), halves, n_repeats=3, random_state=0, progress=False)
+    assert len(calls) == 1 and views.null.shape == (3, 1)  # nulls are remade by the views
+    own = random_split(planted(), "euclidean", 6, 0)
+    found = capacity_null(watched, own, n_repeats=2, random_state=0, progress=False)
+    assert found.observed[0] == evaluate(QUICK, own.similarities()).value
+    with pytest.raises(TypeError, match="returned tuple"):
+        capacity_null(watched, planted(), lambda data, random_state: (data, data), progress=False)
+
+
+def test_a_relative_shift_is_another_absolute_one_for_every_pair(watched):
+    views = interleave(planted())
+    capacity_null(watched, views, n_repeats=2, relative_shift=0.5, random_state=0, progress=False)
+    shifts = np.array(watched.shifts).reshape(3, 2)
+    assert np.array_equal(shifts[:, 0], shifts[:, 1]) and len(set(shifts[:, 0])) == 3
+    assert shifts[0, 0] == 0.5 * views.similarities().median - 1
+    watched.shifts.clear()
+    capacity_null(watched.set_params(shift=-0.2), views, n_repeats=1, random_state=0, progress=False)
+    assert watched.shifts == [-0.2] * 4
+
+
+def test_an_interrupted_null_goes_on_where_it_was(watched, tmp_path):
+    kwargs = dict(n_clusters=[2, 3], n_repeats=3, random_state=0, progress=False)
+    wanted = capacity_null(watched, planted(), "interleave", **kwargs)
+    watched.shifts.clear()
+    Watched.stop = 8  # in the second view of the fourth capacity
+    with pytest.raises(KeyboardInterrupt):
+        capacity_null(watched, planted(), "interleave", folder=tmp_path, **kwargs)
+    assert len(list(tmp_path.iterdir())) == 3
+    Watched.stop = None
+    found = capacity_null(watched, planted(), "interleave", folder=tmp_path, **kwargs)
+    assert np.array_equal(found.null, wanted.null) and np.array_equal(found.observed, wanted.observed)
+    assert len(watched.shifts) == 8 + 2 * (8 - 3)
+
+
+def with_gap(data):
+    data[2, 3] = np.nan
+    return data
+
+
+@pytest.mark.parametrize(
+    "kwargs, message",
+    [
+        (dict(views_or_data=with_gap(planted())), "1 missing values .* impute them first"),
+        (dict(n_repeats=0), "n_repeats=0 must be >= 1"),
+        (dict(null="shuffled"), "null='shuffled' is not one of 'permuted', 'gaussian'"),
+        (dict(measure="cosine"), "measure='cosine'"),
+        (dict(protocol="halves"), "protocol='halves' is not one of"),
+        (dict(protocol=None), "protocol=None"),
+        (dict(views_or_data=interleave(planted())), "beside Views"),
+        (dict(n_clusters=[]), "n_clusters is empty"),
+        (dict(n_clusters=[2, 0]), "n_clusters=0"),
+        (dict(n_clusters=25), "n_clusters=25 must be >= 1 and <= n_samples=24"),
+        (dict(model=gc.NormalizedCut(), relative_shift=0.5), "accepted are models with a shift"),
+        (dict(relative_shift=np.inf), "relative_shift=inf must be finite"),
+    ],
+)
+def test_bad_input(kwargs, message):
+    given = dict(model=QUICK, views_or_data=planted(), protocol="interleave", progress=False) | kwargs
+    with pytest.raises(ValueError, match=message):
+        capacity_null(**given)
+
+
+@pytest.mark.parametrize("model", [gc.AnnealedKMeans(), gc.CorrelationClustering, "CC"])
+def test_models_that_do_not_cluster_similarities_are_refused(model):
+    with pytest.raises(TypeError, match="estimators that cluster similarity matrices"):
+        capacity_null(model, planted(), "interleave")
+
+
+def test_tables_that_cannot_be_drawn_are_refused():
+    with pytest.raises(ValueError, match="1 object"):
+        gaussian_table(np.ones((1, 4)))
+    for make in (permuted_table, gaussian_table):
+        with pytest.raises(ValueError, match="missing values"):
+            make(with_gap(planted()))
