@@ -10,22 +10,15 @@ the table is the same for any number of workers; and with a folder every finishe
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
+from . import nulls
 from .checks import check_integer, check_option, check_seed
-from .nulls import (
-    NULLS,
-    check_model,
-    check_offered,
-    check_protocol,
-    check_table,
-    evaluate,
-    make_views,
-    run_parallel,
-)
+from .nulls import check_model, evaluate
 from .protocols import MEASURES, Views
 
 __all__ = ["Comparison", "compare_models", "evaluate"]
@@ -75,9 +68,9 @@ class Comparison:
         import pandas as pd
 
         keys = ["measure", "model", "n_clusters", "setting"]
-        real, nulls = self.table[self.table.null == 0], self.table[self.table.null > 0]
+        real, null = self.table[self.table.null == 0], self.table[self.table.null > 0]
         splits = real.pivot_table("capacity", keys, "split", sort=False)
-        null = nulls.groupby(keys).capacity.mean()
+        null = null.groupby(keys).capacity.mean()
         n_splits = splits.shape[1]
         weights = np.random.default_rng(0).multinomial(n_splits, np.full(n_splits, 1 / n_splits), RESAMPLES) / n_splits
         rows, resampled = [], []
@@ -138,9 +131,9 @@ def _sources(data, protocol, measures, n_splits):
         if isinstance(measures, Mapping):
             raise ValueError("measures with protocols beside Views, accepted are names: the views' own are used")
         return [lambda _, __, views=views: views for views in data], given
-    table = check_table(data)
-    given = {measure: check_protocol(way) for measure, way in given.items()}
-    return [lambda way, rng: make_views(table, way, rng)] * check_integer("n_splits", n_splits), given
+    table = nulls.check_table(data)
+    given = {measure: nulls.check_protocol(way) for measure, way in given.items()}
+    return [lambda way, rng: nulls.make_views(table, way, rng)] * check_integer("n_splits", n_splits), given
 
 
 def compare_models(
@@ -210,9 +203,9 @@ def compare_models(
     """
     import pandas as pd
 
-    settings, offered = _settings(models), check_offered(n_clusters)
+    settings, offered = _settings(models), nulls.check_offered(n_clusters)
     sources, ways = _sources(data, protocol, measures, n_splits)
-    make = None if null is None else NULLS[check_option("null", null, (None, *NULLS))]
+    make = None if null is None else nulls.NULLS[check_option("null", null, (None, *nulls.NULLS))]
     n_nulls = 0 if null is None else check_integer("n_nulls", n_nulls)
     seed = np.random.SeedSequence(check_seed(random_state)).entropy
     places = []
@@ -223,22 +216,19 @@ def compare_models(
     def tasks():
         for split, source in enumerate(sources):
             real = {way: source(way, rng(split, 0)) for way in dict.fromkeys(ways.values())}
-            for number in range(n_nulls + 1):
-                made = real
+            for number, (measure, way) in product(range(n_nulls + 1), ways.items()):
+                views = real[way]
                 if number:
-                    made = {}
-                    for way, views in real.items():
-                        same = rng(split, number)  # every protocol sees the same null table
-                        made[way] = views.remake(make(views.data, same), same)
-                for measure, way in ways.items():
-                    for name, model, point, relative in settings:
-                        words = ", ".join(f"{key}={value}" for key, value in point.items())
-                        place = dict(model=name, measure=measure, protocol=made[way].protocol, split=split, null=number)
-                        places.append(place | {"setting": words} | point)
-                        yield model, made[way], measure, offered, relative, folder
+                    same = rng(split, number)  # every measure sees the same null table
+                    views = views.remake(make(views.data, same), same)
+                for name, model, point, relative in settings:
+                    place = dict(model=name, measure=measure, protocol=views.protocol, split=split, null=number)
+                    place["setting"] = ", ".join(f"{key}={value}" for key, value in point.items())
+                    places.append(place | point)
+                    yield model, views, measure, offered, relative, folder
 
     total = len(sources) * (n_nulls + 1) * len(ways) * len(settings)
-    found = run_parallel(tasks(), total, n_jobs, progress, "capacities")
+    found = nulls.run_parallel(tasks(), total, n_jobs, progress, "capacities")
     rows = [
         place | {"n_clusters": k} | row
         for place, done in zip(places, found, strict=True)

@@ -30,7 +30,7 @@ from tqdm.auto import tqdm
 from . import __version__
 from .annealing import beta_grid
 from .capacity import generalization_capacity, hamming_capacity
-from .checks import check_integer, check_number, check_option, check_seed, check_vectors, generator
+from .checks import as_array, check_integer, check_number, check_option, check_seed, check_vectors, generator
 from .cuts import AdaptiveRatioCut, NormalizedCut
 from .dominant import DominantSets
 from .metrics import entropy_bits
@@ -101,7 +101,8 @@ def check_model(model, relative_shift=None):
 
 def check_table(data):
     """Return a table as finite float64, or raise; missing values are counted."""
-    if isinstance(data, np.ndarray) and data.dtype.kind == "f" and np.isnan(data).any():
+    data = as_array("data", data, np.float64)
+    if np.isnan(data).any():
         raise ValueError(f"data has {np.isnan(data).sum()} missing values (NaN), accepted is none: impute them first")
     return check_vectors("data", data)
 

@@ -226,6 +226,8 @@ def with_gap(data):
     "kwargs, message",
     [
         (dict(views_or_data=with_gap(planted())), "1 missing values .* impute them first"),
+        (dict(views_or_data=with_gap(planted()).tolist()), "1 missing values .* impute them first"),
+        (dict(views_or_data=planted()[0]), "2-D array"),
         (dict(n_repeats=0), "n_repeats=0 must be >= 1"),
         (dict(null="shuffled"), "null='shuffled' is not one of 'permuted', 'gaussian'"),
         (dict(measure="cosine"), "measure='cosine'"),
