@@ -142,8 +142,10 @@ def test_weights_and_annotation_are_never_data(tmp_path):
     (tmp_path / "b.csv").write_text("gene,a,b,kind\nAID,1,2,x\nYB,3,4,y\n")
     assert load_expression(tmp_path / "b.csv", class_column="kind").genes.tolist() == ["AID", "YB"]
     table = [row[1:] if row[0] == "GID" else row for row in lines_of("tsv", DATA, GENES, CONDITIONS)]
-    table[0][0] = "GID"  # the column of identifiers, not of tree nodes
-    same(load_expression(write(tmp_path, "tsv", table)))
+    table[0][0], table[1][0] = "GID", "GENE1X"  # the column of identifiers, not of tree nodes
+    same(load_expression(write(tmp_path, "tsv", table)), genes=["GENE1X", *GENES[1:]])
+    (tmp_path / "a.txt").write_text("YORF\tGORDER\ta\tb\nEORDER\t\t1\t2\nYA\t1\t1\t2\nYB\t2\t3\t4\n")
+    assert load_expression(tmp_path / "a.txt").data.tolist() == [[1, 2], [3, 4]]
     (tmp_path / "a.csv").write_text("YORF,NAME,GWEIGHT,a,b\nEWEIGHT,,,1,1\nYA,x,1,1,2\nYB,y,1,3,4\n")
     assert load_expression(tmp_path / "a.csv").data.tolist() == [[1, 2], [3, 4]]
 
@@ -295,6 +297,7 @@ PCL = "YORF\tNAME\tGWEIGHT\ta\tb\nEWEIGHT\t\t\t1\t1\nYA\tfirst\t1\t1\t2\nYB\tsec
         ("a.csv", 'gene,a,b\nYA,1,2\nYB,"3,5",4\n', r"line 3, column 2 \('a'\): '3,5'; accepted are numbers"),
         ("a.tsv", "gene\ta\tb\nYA\t1,5\t2\nYB\t3\t4\n", r"line 2, column 2 \('a'\): '1,5'"),
         ("a.csv", "gene,a,b\nYA,1_000,2\nYB,3,4\n", r"line 2, column 2 \('a'\): '1_000'"),
+        ("a.csv", "gene,a,b\nYA,1,2\nYB,\u0661,4\n", r"line 3, column 2 \('a'\): '\u0661'"),
         ("a.csv", "gene,a,b\nYA,1,inf\nYB,3,4\n", r"line 2, column 3 \('b'\): 'inf'"),
         ("a.csv", "gene,a,b\nYA,1,2\nYB,-1e999,4\n", r"line 3, column 2 \('a'\): '-1e999'; too large"),
         ("a.csv", "gene,a,b\nYA,1,#N/A\nYB,3,4\n", "line 2, column 3 .*'#N/A'.*; a missing value is an empty cell, NA"),
