@@ -263,9 +263,7 @@ def load_expression(path, values="log", orientation="genes", impute=None, class_
     class_names, classes = (None, None) if class_column is None else table.take_classes(class_column)
     data = table.values()
     if values == "raw":
-        table.refuse(
-            data <= 0, "accepted are intensities > 0 (values='raw'; values='log' for logarithms and log ratios)"
-        )
+        table.refuse(data <= 0, "accepted are intensities > 0 (values='log' takes log ratios as they are)")
         data = np.log2(data)
     missing = np.isnan(data)
     if impute == "mean":
