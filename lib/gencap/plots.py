@@ -698,7 +698,7 @@ def expression_profiles(data, labels, conditions=None, figure=None):
     Returns
     -------
     ndarray of Axes, shape (number of non-empty clusters,)
-        Thin grey: up to 15 members; line and band: mean of the cluster and one standard deviation to each side.
+        Thin grey: up to 10 members; line and band: mean of the cluster and one standard deviation to each side.
     """
     data = check_vectors("data", data)
     labels = check_labels("labels", labels, len(data))
@@ -715,7 +715,7 @@ def expression_profiles(data, labels, conditions=None, figure=None):
     for ax, k in zip(axes, present, strict=False):
         mine = profiles[labels == k]
         mean, spread, colour = mine.mean(axis=0), mine.std(axis=0), COLOURS[k % len(COLOURS)]
-        ax.plot(points, mine[:: -(-len(mine) // 15)].T, color="0.85", linewidth=0.4, zorder=0)
+        ax.plot(points, mine[:: -(-len(mine) // 10)].T, color="0.85", linewidth=0.4, zorder=0)
         ax.fill_between(points, mean - spread, mean + spread, color=colour, alpha=0.3, linewidth=0)
         ax.plot(points, mean, color=colour, label=f"cluster {k + 1}")
         ax.set_title(f"cluster {k + 1}: {len(mine)}", fontsize=8)
