@@ -27,7 +27,6 @@ from sklearn.utils import get_tags
 from threadpoolctl import ThreadpoolController
 from tqdm.auto import tqdm
 
-from . import __version__
 from .annealing import beta_grid
 from .capacity import generalization_capacity, hamming_capacity
 from .checks import as_array, check_integer, check_number, check_option, check_seed, check_vectors, generator
@@ -83,8 +82,8 @@ def evaluate(model, pair):
         share = np.bincount(labels) / len(labels)
         value = hamming_capacity(labels, others, model.n_clusters)
         return Evaluation(value, int(np.count_nonzero(share)), entropy_bits(share), labels)
-    # Clusters of path distances, and with stiff shifts, order far below the temperatures of the default grid.
-    first = model.anneal(pair[0], betas=beta_grid(model._unit(model._check(pair[0])), 0.8, 100, 25))
+    # To 40 units: clusters of path distances order far below the temperatures of the default grid.
+    first = model.anneal(pair[0], betas=beta_grid(model._unit(model._check(pair[0])), 0.8, 40, 20))
     found = generalization_capacity(first, model.anneal(pair[1], betas=first.betas))
     return Evaluation(found.value, found.n_effective, found.entropy, first.labels(found.index))
 
@@ -120,6 +119,12 @@ def make_views(data, protocol, random_state):
     return views
 
 
+@cache
+def _code():
+    """Hash of the library: kept results of another one do not count."""
+    return joblib.hash([path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py"))])
+
+
 def evaluate_over(model, views, measure, n_clusters, relative_shift=None, folder=None):
     """Rows (dict) of a model on views for every number of clusters: one task of a parallel run.
 
@@ -132,7 +137,7 @@ def evaluate_over(model, views, measure, n_clusters, relative_shift=None, folder
         ]
         # What a worker gets has other strides, or is a memory map, and would have another hash.
         known = [np.ascontiguousarray(array) for array in arrays]
-        known = joblib.hash((known, measure, relative_shift, __version__, type(model).__module__, type(model).__name__))
+        known = joblib.hash((known, measure, relative_shift, _code(), type(model).__module__, type(model).__name__))
     with _libraries().limit(limits=1):  # sums in another order differ in the last digit, and chains may then part ways
         for k in n_clusters:
             ready = clone(model).set_params(n_clusters=k)

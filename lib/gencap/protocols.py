@@ -47,7 +47,7 @@ class SimilarityPair(tuple):
     ----------
     measure : str
     maximum : float
-        M in X = M - D, the same for both: 1 for correlations (2 when made positive), else the largest distance.
+        M in X = M - D, the same for both: 1 for correlations, else the largest distance; more if made positive.
     median : float
         Median distance of two different objects, over both views.
     """
@@ -124,7 +124,8 @@ class Views:
             inside each view; the path over all rows of `data`, from which each view takes its part (random halves
             only: the views then share what the whole table says about each object).
         positive : bool
-            Correlations as 1 + rho: for models that need similarities >= 0. The other measures are.
+            For models that need similarities >= 0 and degrees > 0: correlations as 1 + rho, the others with M one
+            percent above the largest distance (an outlier is equally far from all by path, and would have degree 0).
 
         Returns
         -------
@@ -151,6 +152,8 @@ class Views:
             maximum = float(max(D.max() for D in distances))
         if measure == "correlation":
             maximum = 2.0 if positive else 1.0
+        elif positive:
+            maximum *= 1.01
         off = ~np.eye(len(self.first), dtype=bool)
         median = float(np.median([D[off] for D in distances])) if len(off) > 1 else 0.0
         if not median > 0:

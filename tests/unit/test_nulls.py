@@ -84,7 +84,7 @@ def test_evaluate_is_the_capacity_of_both_views_on_the_grid_of_the_first():
     pair = interleave(planted()).similarities()
     model = gc.CorrelationClustering(n_clusters=4, shift=-0.3, random_state=0)
     unit = model.anneal(pair[0], betas=[1.0]).unit
-    first, second = (model.anneal(X, betas=beta_grid(unit, 0.8, 100, 25)) for X in pair)
+    first, second = (model.anneal(X, betas=beta_grid(unit, 0.8, 40, 20)) for X in pair)
     wanted, found = gc.generalization_capacity(first, second), evaluate(model, pair)
     assert found[:3] == (wanted.value, wanted.n_effective, wanted.entropy)
     assert np.array_equal(found.labels, first.labels(wanted.index)) and not hasattr(model, "labels_")
