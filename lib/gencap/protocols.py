@@ -19,7 +19,7 @@ from functools import cached_property, partial
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from .checks import check_integer, check_number, check_option, check_vectors, generator
+from .checks import LARGEST, check_integer, check_number, check_option, check_vectors, generator
 from .measures import (
     _standardised_rows,
     match_objects,
@@ -37,6 +37,7 @@ _DISTANCES = {
     "path_correlation": lambda X: path_distances(1.0 - pearson_similarity(X)),
 }
 MEASURES = (*_DISTANCES, "path_union")
+PRECISION = 1e5  # largest M / median: single precision then keeps the median to a percent
 ALIGNMENTS = ("correlation", "euclidean", "path", "path_correlation", "random")
 
 
@@ -97,8 +98,9 @@ class Views:
 
     def remake(self, data, random_state=None):
         """Views of another table of the same shape, made by the same protocol; split afresh if it is random."""
-        if np.shape(data) != self.data.shape:
-            raise ValueError(f"data has shape {np.shape(data)}, accepted is that of the first table, {self.data.shape}")
+        data = check_vectors("data", data)
+        if data.shape != self.data.shape:
+            raise ValueError(f"data has shape {data.shape}, accepted is that of the first table, {self.data.shape}")
         return self._again(data, random_state=random_state)
 
     @cached_property
@@ -134,7 +136,8 @@ class Views:
         Raises
         ------
         ValueError
-            Unknown measure, constant rows with correlations, "path_union" of views that do not share columns.
+            Unknown measure, constant rows with correlations, "path_union" of views that do not share columns, distances
+            with a median of 0 or one that single precision cannot hold beside M.
 
         Source: document 000, Eqs 15-19; the printed shifts fit the squared Euclidean distance only.
         """
@@ -159,6 +162,12 @@ class Views:
         if not median > 0:
             raise ValueError(
                 f"data has a median distance of {median:g} by {measure!r}, accepted are objects that differ"
+            )
+        # In single precision M - D has lost the distances that are small beside M.
+        if maximum > LARGEST or median < 1 / LARGEST or maximum > PRECISION * median:
+            raise ValueError(
+                f"data has a median distance of {median:.3g} by {measure!r} and X = M - D with M = {maximum:.3g}, "
+                f"accepted are 1e-30..1e30 and M up to {PRECISION:g} medians: rescale, or leave out rows far from all"
             )
         return SimilarityPair(((maximum - D).astype(np.float32) for D in distances), measure, maximum, median)
 
