@@ -205,7 +205,7 @@ def compare_models(
 
     settings, offered = _settings(models), nulls.check_offered(n_clusters)
     sources, ways = _sources(data, protocol, measures, n_splits)
-    make = None if null is None else nulls.NULLS[check_option("null", null, (None, *nulls.NULLS))]
+    check_option("null", null, (None, *nulls.NULLS))
     n_nulls = 0 if null is None else check_integer("n_nulls", n_nulls)
     seed = np.random.SeedSequence(check_seed(random_state)).entropy
     places = []
@@ -218,9 +218,8 @@ def compare_models(
             real = {way: source(way, rng(split, 0)) for way in dict.fromkeys(ways.values())}
             for number, (measure, way) in product(range(n_nulls + 1), ways.items()):
                 views = real[way]
-                if number:
-                    same = rng(split, number)  # every measure sees the same null table
-                    views = views.remake(make(views.data, same), same)
+                if number:  # every measure sees the same null table
+                    views = nulls.null_views(views, null, measure, rng(split, number))
                 for name, model, point, relative in settings:
                     place = dict(model=name, measure=measure, protocol=views.protocol, split=split, null=number)
                     place["setting"] = ", ".join(f"{key}={value}" for key, value in point.items())

@@ -226,6 +226,16 @@ def gaussian_table(data, random_state=None):
 NULLS = {"permuted": permuted_table, "gaussian": gaussian_table}
 
 
+def null_views(views, null, measure, rng):
+    """Views of a table without clusters, made as `views` were; its rows may lack a correlation where theirs do not."""
+    again = views.remake(NULLS[null](views.data, rng), rng)
+    try:
+        again._check_rows(measure)
+    except ValueError as error:
+        raise ValueError(f"a {null!r} table by {measure!r}: {error}; use another null or measure") from None
+    return again
+
+
 @dataclass(eq=False, repr=False)
 class CapacityNull:
     """Capacities of data beside those of tables without clusters; see `capacity_null`.
@@ -333,7 +343,7 @@ def capacity_null(
         A model that does not cluster similarity matrices.
     """
     check_model(model, relative_shift)
-    make = NULLS[check_option("null", null, tuple(NULLS))]
+    check_option("null", null, tuple(NULLS))
     check_option("measure", measure, MEASURES)
     check_integer("n_repeats", n_repeats)
     offered = check_offered(model.get_params()["n_clusters"] if n_clusters is None else n_clusters)
@@ -347,7 +357,7 @@ def capacity_null(
     def tasks():
         yield model, views, measure, offered, relative_shift, folder
         for rng in seeds[1:]:
-            yield model, views.remake(make(views.data, rng), rng), measure, offered, relative_shift, folder
+            yield model, null_views(views, null, measure, rng), measure, offered, relative_shift, folder
 
     rows = run_parallel(tasks(), n_repeats + 1, n_jobs, progress, f"{null} null")
     capacities = np.array([[row["capacity"] for row in one] for one in rows])

@@ -103,6 +103,11 @@ class Views:
             raise ValueError(f"data has shape {data.shape}, accepted is that of the first table, {self.data.shape}")
         return self._again(data, random_state=random_state)
 
+    def _check_rows(self, measure):
+        """Raise ValueError for rows without a correlation, and name the view."""
+        for name in ("first", "second") if "correlation" in measure else ():
+            _standardised_rows(name, getattr(self, name))
+
     @cached_property
     def diagnostics(self):
         """Mean correlation between rows of the two views: `matched` pairs, the `nearest` row, `random` pairs.
@@ -151,6 +156,7 @@ class Views:
             distances = [whole[np.ix_(rows, rows)] for rows in (self.rows1, self.rows2)]
             maximum = float(whole.max())
         else:
+            self._check_rows(measure)
             distances = [_DISTANCES[measure](X) for X in (self.first, self.second)]
             maximum = float(max(D.max() for D in distances))
         if measure == "correlation":
@@ -255,6 +261,8 @@ def random_split(data, align="correlation", n_objects=None, random_state=None):
         raise ValueError(f"data has {len(data)} objects, accepted are 4 and more: two in each half")
     most = len(data) // 2
     n_half = most if n_objects is None else check_integer("n_objects", n_objects, 2, most, "half of the objects")
+    if "correlation" in align:
+        _standardised_rows("data", data)  # rows of the table are named, not rows of a half
     rows1, rows2 = generator(random_state).permutation(len(data))[: 2 * n_half].reshape(2, -1)
     if align.startswith("path"):
         rows2 = rows2[linear_sum_assignment(_DISTANCES[align](data)[np.ix_(rows1, rows2)])[1]]

@@ -228,6 +228,7 @@ def with_gap(data):
         (dict(views_or_data=with_gap(planted())), "1 missing values .* impute them first"),
         (dict(views_or_data=with_gap(planted()).tolist()), "1 missing values .* impute them first"),
         (dict(views_or_data=planted()[0]), "2-D array"),
+        (dict(views_or_data=np.kron(np.eye(6), [1.0, 2])), r"a 'permuted' table by 'correlation': .* constant rows"),
         (dict(n_repeats=0), "n_repeats=0 must be >= 1"),
         (dict(null="shuffled"), "null='shuffled' is not one of 'permuted', 'gaussian'"),
         (dict(measure="cosine"), "measure='cosine'"),
