@@ -11,6 +11,7 @@ With R null tables the p-value (1 + #{null >= observed}) / (R + 1) is exact when
 kind. Ties count against the data: a capacity of 0 has p = 1.
 """
 
+import inspect
 import json
 import time
 from contextlib import closing
@@ -23,7 +24,6 @@ import joblib
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.utils import get_tags
 from threadpoolctl import ThreadpoolController
 from tqdm.auto import tqdm
 
@@ -35,6 +35,7 @@ from .dominant import DominantSets
 from .metrics import entropy_bits
 from .protocols import MEASURES, Views, interleave, random_split
 from .resources import replacing
+from .similarity import SimilarityInput
 
 __all__ = ["CapacityNull", "Evaluation", "capacity_null", "evaluate", "gaussian_table", "permuted_table"]
 
@@ -75,8 +76,16 @@ def evaluate(model, pair):
     -------
     Evaluation
 
+    Raises
+    ------
+    TypeError
+        A model that does not cluster similarity matrices, or not two matrices.
+
     Source: document 000, Algorithms 1 and 6.
     """
+    check_model(model)
+    if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
+        raise TypeError(f"pair is a {type(pair).__name__}, accepted are two matrices: Views.similarities() or (X1, X2)")
     if isinstance(model, DominantSets):
         labels, others = (clone(model).fit(X).labels_ for X in pair)
         share = np.bincount(labels) / len(labels)
@@ -90,8 +99,10 @@ def evaluate(model, pair):
 
 def check_model(model, relative_shift=None):
     """Raise unless `model` clusters similarity matrices, and has a shift if a relative one is asked for."""
-    if isinstance(model, type) or not hasattr(model, "get_params") or not get_tags(model).input_tags.pairwise:
-        raise TypeError(f"model={model!r} is not accepted; accepted are estimators that cluster similarity matrices")
+    if not isinstance(model, SimilarityInput):
+        raise TypeError(
+            f"model={model!r} is not accepted; accepted are gencap's estimators that cluster similarity matrices"
+        )
     if relative_shift is not None:
         check_number("relative_shift", relative_shift)
         if "shift" not in model.get_params():
@@ -108,7 +119,13 @@ def check_table(data):
 
 def check_protocol(protocol):
     """Return a protocol as a callable (data, random_state=) -> Views."""
-    return protocol if callable(protocol) else PROTOCOLS[check_option("protocol", protocol, tuple(PROTOCOLS))]
+    if not callable(protocol):
+        return PROTOCOLS[check_option("protocol", protocol, tuple(PROTOCOLS))]
+    try:
+        inspect.signature(protocol).bind(None, random_state=None)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"protocol={protocol!r} is not called as (data, random_state=...): {error}") from None
+    return protocol
 
 
 def make_views(data, protocol, random_state):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import kstest
+from sklearn.cluster import SpectralClustering
 
 import gencap as gc
 from gencap.annealing import beta_grid
@@ -248,10 +249,26 @@ def test_bad_input(kwargs, message):
         capacity_null(**given)
 
 
-@pytest.mark.parametrize("model", [gc.AnnealedKMeans(), gc.CorrelationClustering, "CC"])
+@pytest.mark.parametrize(
+    "model", [gc.AnnealedKMeans(), gc.CorrelationClustering, SpectralClustering(affinity="precomputed"), "CC"]
+)
 def test_models_that_do_not_cluster_similarities_are_refused(model):
     with pytest.raises(TypeError, match="estimators that cluster similarity matrices"):
         capacity_null(model, planted(), "interleave")
+    with pytest.raises(TypeError, match="estimators that cluster similarity matrices"):
+        evaluate(model, interleave(planted()).similarities())
+
+
+@pytest.mark.parametrize("pair", [None, interleave(planted()), (np.eye(4),) * 3, np.eye(4)])
+def test_what_is_no_pair_is_refused(pair):
+    with pytest.raises(TypeError, match="accepted are two matrices"):
+        evaluate(QUICK, pair)
+
+
+@pytest.mark.parametrize("protocol", [gc.replicates, lambda data: interleave(data)])
+def test_protocols_that_cannot_be_called_are_refused(protocol):
+    with pytest.raises(TypeError, match=r"protocol=<function .* is not called as \(data, random_state=...\)"):
+        capacity_null(QUICK, planted(), protocol)
 
 
 def test_tables_that_cannot_be_drawn_are_refused():
