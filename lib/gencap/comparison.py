@@ -189,6 +189,8 @@ def compare_models(
         relative_shift for a model without shift, or anything that protocols and models refuse.
     TypeError
         models is no dict, or one of them does not cluster similarity matrices.
+    OSError
+        The folder cannot be made.
 
     Examples
     --------
@@ -207,6 +209,7 @@ def compare_models(
     sources, ways = _sources(data, protocol, measures, n_splits)
     check_option("null", null, (None, *nulls.NULLS))
     n_nulls = 0 if null is None else check_integer("n_nulls", n_nulls)
+    nulls.check_folder(folder)
     seed = np.random.SeedSequence(check_seed(random_state)).entropy
     places = []
 
@@ -234,6 +237,5 @@ def compare_models(
         for k, row in zip(offered, done, strict=True)
     ]
     others = dict.fromkeys(key for _, _, point, _ in settings for key in point if not key.endswith("shift"))
-    results = ["capacity", "n_effective", "entropy", "shift", "relative_shift", "seconds"]
-    columns = ["model", "measure", "protocol", "split", "null", "setting", *others, "n_clusters", *results]
+    columns = ["model", "measure", "protocol", "split", "null", "setting", *others, "n_clusters", *nulls.RESULTS]
     return Comparison(pd.DataFrame(rows, columns=columns))

@@ -40,6 +40,7 @@ from .similarity import SimilarityInput
 __all__ = ["CapacityNull", "Evaluation", "capacity_null", "evaluate", "gaussian_table", "permuted_table"]
 
 PROTOCOLS = {"interleave": interleave, "random_split": random_split}
+RESULTS = ("capacity", "n_effective", "entropy", "shift", "relative_shift", "seconds")  # of one evaluation
 POSITIVE = (NormalizedCut, AdaptiveRatioCut, DominantSets)  # similarities must be >= 0
 
 
@@ -193,9 +194,19 @@ def _row(model, pair, relative_shift):
 
 def _stored(path):
     try:
-        return json.loads(path.read_text()) if path else None
-    except (FileNotFoundError, ValueError):  # a damaged file is written again
+        row = json.loads(path.read_text()) if path else None
+        return row if row and all(isinstance(row[key], float | int) for key in RESULTS) else None
+    except (FileNotFoundError, ValueError, TypeError, KeyError):  # a damaged file is written again
         return None
+
+
+def check_folder(folder):
+    """Make the folder of kept results, or raise OSError or TypeError."""
+    if folder:
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except (OSError, TypeError) as error:
+            raise type(error)(f"folder={folder!r}: {error}; accepted is a folder, made if need be") from None
 
 
 def run_parallel(tasks, total, n_jobs, progress, desc):
@@ -358,6 +369,8 @@ def capacity_null(
         a model without shift, or anything that protocol and model refuse.
     TypeError
         A model that does not cluster similarity matrices.
+    OSError
+        The folder cannot be made.
     """
     check_model(model, relative_shift)
     check_option("null", null, tuple(NULLS))
@@ -370,6 +383,7 @@ def capacity_null(
         views = make_views(check_table(views), check_protocol(protocol), seeds[0])
     elif protocol is not None:
         raise ValueError(f"protocol={protocol!r} beside Views, accepted is None: the views' own is repeated")
+    check_folder(folder)
 
     def tasks():
         yield model, views, measure, offered, relative_shift, folder

@@ -218,6 +218,27 @@ def test_an_interrupted_null_goes_on_where_it_was(watched, tmp_path):
     assert len(watched.shifts) == 8 + 2 * (8 - 3)
 
 
+@pytest.mark.parametrize("entry", ["", "{", "[]", "3", "{}", '{"capacity": "x"}', '{"capacity": NaN}', "\xff"])
+def test_a_damaged_entry_is_computed_again(watched, tmp_path, entry):
+    kwargs = dict(n_repeats=1, random_state=0, folder=tmp_path, progress=False)
+    wanted = capacity_null(watched, planted(), "interleave", **kwargs)
+    for path in tmp_path.iterdir():
+        path.write_text(entry, "latin-1")
+    found = capacity_null(watched, planted(), "interleave", **kwargs)
+    assert np.array_equal(found.null, wanted.null) and np.array_equal(found.observed, wanted.observed)
+    assert len(watched.shifts) == 8 and all('"seconds"' in path.read_text() for path in tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_is_refused_before_anything_is_computed(watched, tmp_path):
+    (tmp_path / "file").touch()
+    for folder, error in ((tmp_path / "file", OSError), (tmp_path / "file" / "below", OSError), (3, TypeError)):
+        with pytest.raises(error, match="folder=.*accepted is a folder"):
+            capacity_null(watched, planted(), "interleave", folder=folder, progress=False)
+        with pytest.raises(error, match="folder=.*accepted is a folder"):
+            gc.compare_models({"CC": watched}, planted(), folder=folder, progress=False)
+    assert not watched.shifts
+
+
 def with_gap(data):
     data[2, 3] = np.nan
     return data
