@@ -8,7 +8,7 @@ Tasks know their seeds from their place (split, number of the null table), not f
 the table is the same for any number of workers; and with a folder every finished capacity is kept.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -96,10 +96,12 @@ class Comparison:
 
 def _settings(models):
     """(name, model, grid point, relative shift) of everything to evaluate; raises for what no model can be."""
-    if not isinstance(models, Mapping) or not models:
-        raise TypeError(f"models={models!r} must be a non-empty dict name -> model or (model, grid)")
+    if not isinstance(models, Mapping) or not models or not all(isinstance(name, str) for name in models):
+        raise TypeError(f"models={models!r} must be a non-empty dict name (str) -> model or (model, grid)")
     settings = []
     for name, given in models.items():
+        if isinstance(given, tuple) and len(given) != 2:
+            raise ValueError(f"models[{name!r}] is a tuple of {len(given)}, accepted are a model or (model, grid)")
         model, grid = given if isinstance(given, tuple) else (given, {})
         check_model(model)
         known = (model.get_params().keys() - {"n_clusters"}) | {"relative_shift"}
@@ -122,11 +124,12 @@ def _sources(data, protocol, measures, n_splits):
     own = isinstance(data, Sequence) and len(data) > 0 and all(isinstance(views, Views) for views in data)
     if isinstance(measures, str):
         measures = (measures,)
-    given = dict(measures) if isinstance(measures, Mapping) else dict.fromkeys(measures, protocol)
-    if not given:
+    if not isinstance(measures, Iterable):
+        raise TypeError(f"measures={measures!r} is not accepted; accepted are names, or a dict measure -> protocol")
+    names = [check_option("measure", measure, MEASURES) for measure in measures]
+    if not names:
         raise ValueError("measures is empty, accepted is one measure or more")
-    for measure in given:
-        check_option("measure", measure, MEASURES)
+    given = dict(measures) if isinstance(measures, Mapping) else dict.fromkeys(names, protocol)
     if own:
         if isinstance(measures, Mapping):
             raise ValueError("measures with protocols beside Views, accepted are names: the views' own are used")

@@ -271,6 +271,11 @@ def test_interrupted_by_the_keyboard_with_two_workers(tmp_path):
     [
         (dict(models={}), TypeError, "models=.* must be a non-empty dict"),
         (dict(models=[CC]), TypeError, "models=.* must be a non-empty dict"),
+        (dict(models={None: CC}), TypeError, r"models=.* name \(str\)"),
+        (dict(models={"CC": (CC,)}), ValueError, r"models\['CC'\] is a tuple of 1"),
+        (dict(models={"CC": (CC, {}, 3)}), ValueError, r"models\['CC'\] is a tuple of 3"),
+        (dict(measures=None), TypeError, "measures=None"),
+        (dict(measures=[["path"]]), ValueError, r"measure=\['path'\]"),
         (dict(models={"CC": gc.AnnealedKMeans()}), TypeError, "cluster similarity matrices"),
         (dict(models={"CC": (CC, {"q": [1]})}), ValueError, "grid of 'CC' is .*accepted is a dict with keys among"),
         (dict(models={"CC": (CC, {"n_clusters": [1]})}), ValueError, "grid of 'CC'"),
