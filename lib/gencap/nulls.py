@@ -41,6 +41,7 @@ __all__ = ["CapacityNull", "Evaluation", "capacity_null", "evaluate", "gaussian_
 
 PROTOCOLS = {"interleave": interleave, "random_split": random_split}
 RESULTS = ("capacity", "n_effective", "entropy", "shift", "relative_shift", "seconds")  # of one evaluation
+ROUNDING = 1e-9  # bits; equal capacities come out of different sums, and no capacity as 1e-15
 POSITIVE = (NormalizedCut, AdaptiveRatioCut, DominantSets)  # similarities must be >= 0
 
 
@@ -301,12 +302,12 @@ class CapacityNull:
     @property
     def p_value(self):
         """(1 + #{null >= observed}) / (R + 1) for every number of clusters, shape (L,)."""
-        return (1 + (self.null >= self.observed).sum(axis=0)) / (len(self.null) + 1)
+        return (1 + (self.null >= self.observed - ROUNDING).sum(axis=0)) / (len(self.null) + 1)
 
     @property
     def p_value_max(self):
         """The same for the largest capacity over all numbers of clusters, so that choosing among them is paid for."""
-        return float((1 + (self.null.max(axis=1) >= self.observed.max()).sum()) / (len(self.null) + 1))
+        return float((1 + (self.null.max(axis=1) >= self.observed.max() - ROUNDING).sum()) / (len(self.null) + 1))
 
     def __repr__(self):
         best = int(self.observed.argmax())

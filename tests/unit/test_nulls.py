@@ -115,6 +115,12 @@ def test_p_values_count_ties_against_the_data_and_pay_for_the_choice_of_k():
     assert np.isnan(CapacityNull("permuted", np.array([2]), np.array([0.5]), null[:1, :1]).spread).all()
 
 
+def test_rounding_does_not_break_ties():
+    null = np.array([[0.0, np.log2(3)], [0.0, 0.1]])
+    result = CapacityNull("permuted", np.array([2, 3]), np.array([1e-15, np.log2(3) + 1e-15]), null)
+    assert result.p_value.tolist() == [1.0, 2 / 3] and result.p_value_max == 2 / 3
+
+
 def test_a_capacity_of_zero_has_p_value_one():
     noise = np.random.default_rng(0).standard_normal((30, 8))
     result = capacity_null(QUICK, noise, "interleave", n_clusters=[1, 5], n_repeats=9, random_state=0, progress=False)
