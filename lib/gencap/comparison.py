@@ -69,6 +69,8 @@ class Comparison:
 
         keys = ["measure", "model", "n_clusters", "setting"]
         real, null = self.table[self.table.null == 0], self.table[self.table.null > 0]
+        if real.empty:
+            raise ValueError("table has no capacities of data (null = 0), accepted are one and more")
         splits = real.pivot_table("capacity", keys, "split", sort=False)
         null = null.groupby(keys).capacity.mean()
         n_splits = splits.shape[1]

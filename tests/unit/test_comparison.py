@@ -299,3 +299,9 @@ def test_interrupted_by_the_keyboard_with_two_workers(tmp_path):
 def test_bad_input(kwargs, error, message):
     with pytest.raises(error, match=message):
         compare_models(**dict(models={"CC": CC}, data=planted(), n_clusters=2, n_splits=1, progress=False) | kwargs)
+
+
+def test_a_table_without_data_has_no_ranking():
+    found = compare_models({"CC": CC}, planted(), n_clusters=2, n_splits=1, null="permuted", progress=False)
+    with pytest.raises(ValueError, match="no capacities of data"):
+        Comparison(found.table[found.table.null > 0]).ranking()
