@@ -42,6 +42,7 @@ __all__ = ["CapacityNull", "Evaluation", "capacity_null", "evaluate", "gaussian_
 PROTOCOLS = {"interleave": interleave, "random_split": random_split}
 RESULTS = ("capacity", "n_effective", "entropy", "shift", "relative_shift", "seconds")  # of one evaluation
 ROUNDING = 1e-9  # bits; equal capacities come out of different sums, and no capacity as 1e-15
+GRID_RATIO = 0.206  # natural log of the step between temperatures
 POSITIVE = (NormalizedCut, AdaptiveRatioCut, DominantSets)  # similarities must be >= 0
 
 
@@ -78,6 +79,12 @@ def evaluate(model, pair):
     -------
     Evaluation
 
+    Notes
+    -----
+    The grid runs from .8 to 40 temperature units, to 160 if the information still rises at its cold end, and from .02
+    if the views are frozen apart already at its hot end. The second view has a random state of its own,
+    derived from the model's.
+
     Raises
     ------
     TypeError
@@ -93,9 +100,19 @@ def evaluate(model, pair):
         share = np.bincount(labels) / len(labels)
         value = hamming_capacity(labels, others, model.n_clusters)
         return Evaluation(value, int(np.count_nonzero(share)), entropy_bits(share), labels)
-    # To 40 units: clusters of path distances order far below the temperatures of the default grid.
-    first = model.anneal(pair[0], betas=beta_grid(model._unit(model._check(pair[0])), 0.8, 40, 20))
-    found = generalization_capacity(first, model.anneal(pair[1], betas=first.betas))
+    # A start of its own: where a stiff model freezes, one seed for both would make them agree on random labels.
+    own = int(np.random.SeedSequence(check_seed(model.random_state)).generate_state(1)[0])
+    other, unit = clone(model).set_params(random_state=own), model._unit(model._check(pair[0]))
+    low, high = 0.8, 40.0
+    while True:
+        first = model.anneal(pair[0], betas=beta_grid(unit, low, high, 1 + round(np.log(high / low) / GRID_RATIO)))
+        found = generalization_capacity(first, other.anneal(pair[1], betas=first.betas))
+        rises = found.index == first.n_steps - 1 and found.value > 0
+        frozen = found.stability[0] < -np.log2(model.n_clusters) - 0.1  # less agreement than of the uniform state
+        if (low, high) != (0.8, 40.0) or not (rises or frozen):
+            break
+        # Still rising in the cold (path distances), or frozen at the hot end (ratio cuts of small p): a wider grid.
+        low, high = 0.02 if frozen else low, 160.0 if rises else high
     return Evaluation(found.value, found.n_effective, found.entropy, first.labels(found.index))
 
 
