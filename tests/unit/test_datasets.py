@@ -221,15 +221,6 @@ def test_images_are_grey():
 # Files that are not embedded: made-up twins always run, the real ones where they are
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A GENCAP_DATA folder and an empty cache."""
-    (tmp_path / "data").mkdir()
-    monkeypatch.setenv("GENCAP_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(sources, "cache_folder", lambda: tmp_path / "cache")
-    return tmp_path / "data"
-
-
 def write(folder, name, text):
     (folder / sources.SOURCES[name].file).write_bytes(gzip.compress(text.encode()))
 

@@ -428,15 +428,6 @@ def test_imputation_touches_only_missing_values(subset):
     assert np.allclose(mean.mean(axis=1), np.nanmean(raw, axis=1))
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A GENCAP_DATA folder and an empty cache."""
-    (tmp_path / "data").mkdir()
-    monkeypatch.setenv("GENCAP_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(sources, "cache_folder", lambda: tmp_path / "cache")
-    return tmp_path / "data"
-
-
 def write_yeast(folder, text):
     (folder / sources.SOURCES["yeast_all"].file).write_bytes(gzip.compress(text.encode()))
 

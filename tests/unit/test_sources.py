@@ -10,15 +10,6 @@ import pytest
 from gencap import datasets, sources
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A GENCAP_DATA folder and an empty cache."""
-    (tmp_path / "data").mkdir()
-    monkeypatch.setenv("GENCAP_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(sources, "cache_folder", lambda: tmp_path / "cache")
-    return tmp_path / "data"
-
-
 def test_embedded_files_are_those_of_the_registry():
     for row in sources.registry():
         source = sources.SOURCES[row.name]
