@@ -9,6 +9,7 @@ import numpy as np
 
 from .checks import check_number
 from .kernels import similarity as kernels
+from .quadratic import CorrelationClustering
 from .similarity import Rule, SimilarityClustering, State, centring, temperature_unit, top_eigenvalue
 
 __all__ = ["AdaptiveRatioCut", "NormalizedCut"]
@@ -17,6 +18,7 @@ __all__ = ["AdaptiveRatioCut", "NormalizedCut"]
 # of such probabilities only must stand out from the rounding errors of single precision, hence the second.
 NORMALIZED_FLOOR, RATIO_FLOOR = 1e-9, 1e-6
 KINK = 1.1  # the cut with p below it is cooled with this p first: at p = 1 the cost has a kink at equal sizes
+STIFF = 1.3  # below this p a balanced start that is held cold is offered as well
 LATEST = 8.0  # units; a lopsided start must not be heated before it had its chance
 
 
@@ -127,7 +129,8 @@ class AdaptiveRatioCut(SimilarityClustering):
         How the probabilities on the fine grid are computed; cooling is always Gibbs.
     n_init : int
         Starts that are cooled; every second one is lopsided, with objects of low degree alone in their clusters: from
-        a random start, the branch that leads to balanced partitions never finds the singletons of Ratio Cut.
+        a random start, the branch that leads to balanced partitions never finds the singletons of Ratio Cut. Below
+        p = 1.3 the labels of strongly shifted correlation clustering are offered besides.
     n_sweeps : int
         Sweeps that the samplers average over at every temperature (not used by mean field).
     random_state : int, Generator, RandomState or None
@@ -173,6 +176,13 @@ class AdaptiveRatioCut(SimilarityClustering):
             n_alone = 1 + n // 2 % (self.n_clusters - 1) if n % 2 and self.n_clusters > 1 else 0
             alone = order[n // 2 % len(order) :][:n_alone]
             starts.append((_random_labels(len(order), self.n_clusters, rng, alone), LATEST if n_alone else 0.0))
+        if self.p < STIFF:
+            # Single moves freeze in a cost that is nearly balanced Min Cut; correlation clustering with a very negative
+            # shift is nearly the same problem and softer; its labels only need to descend.
+            cut = CorrelationClustering(self.n_clusters, shift=-3.0 * float(abs(X).max()))
+            labels = cut._cool(X, cut._unit(X), rng, cut._starts(X, rng)[0])
+            if len(np.unique(labels)) == self.n_clusters:
+                starts.append((labels, np.inf))
         return starts
 
     def _cool(self, X, unit, rng, start):

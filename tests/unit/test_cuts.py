@@ -351,3 +351,13 @@ def test_bad_input_is_named(model, X, message):
 def test_estimators_survive_clone_and_store_only(model):
     changed = model_of(model, n_clusters=4, n_init=2, inference="gibbs", random_state=3)
     assert clone(changed).get_params() == changed.get_params() == vars(changed)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.1])
+def test_nearly_balanced_cut_is_not_stuck_above_shifted_correlation_clustering(p):
+    # Random starts alone end 1 to 2 percent above.
+    Y = np.random.default_rng(0).normal(size=(150, 8)) * np.linspace(2, 0.5, 8)
+    X = gc.measures.similarity_from_distances(gc.measures.squared_euclidean_distances(Y))
+    labels = gc.CorrelationClustering(6, shift=-3 * X.max(), random_state=0).fit(X).labels_
+    model = gc.AdaptiveRatioCut(6, p=p, n_init=2, random_state=0)
+    assert model.fit(X).trajectory_.costs[-1] <= 1.003 * model.cost(labels, X)

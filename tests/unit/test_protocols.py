@@ -70,6 +70,24 @@ def test_pairing_is_the_best_of_all(align, seed):
     assert found == pytest.approx(best_pairing(distances[np.ix_(views.rows1, views.rows2)]), abs=1e-9)
 
 
+@pytest.mark.parametrize("align, beneath", [("path", "sqeuclidean"), ("path_correlation", "correlation")])
+@pytest.mark.parametrize("seed", range(4))
+def test_equally_good_path_pairings_are_told_apart_by_the_distances_beneath(align, beneath, seed):
+    data = table(12, 5, seed)
+    plain = squareform(pdist(data, beneath))
+    paths = squareform(cophenet(linkage(squareform(plain), "single")))
+    views = gc.random_split(data, align, random_state=seed)
+    sums = {
+        order: [D[views.rows1, list(order)].sum() for D in (paths, plain)]
+        for order in itertools.permutations(views.rows2.tolist())
+    }
+    least = min(along for along, _ in sums.values())
+    tied = [below for along, below in sums.values() if along < least + 1e-9]
+    assert len(tied) > 1 and max(tied) > min(tied) + 1e-3
+    found = sums[tuple(views.rows2.tolist())]
+    assert found == pytest.approx([least, min(tied)], abs=1e-9)
+
+
 def test_planted_pairs_are_found():
     for seed in range(20):
         views = gc.random_split(twins(seed=seed), "euclidean", random_state=seed)
