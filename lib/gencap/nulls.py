@@ -35,6 +35,7 @@ from .dominant import DominantSets
 from .metrics import entropy_bits
 from .protocols import MEASURES, Views, interleave, random_split
 from .resources import replacing
+from .selection import twin
 from .similarity import SimilarityInput
 
 __all__ = ["CapacityNull", "Evaluation", "capacity_null", "evaluate", "gaussian_table", "permuted_table"]
@@ -100,9 +101,7 @@ def evaluate(model, pair):
         share = np.bincount(labels) / len(labels)
         value = hamming_capacity(labels, others, model.n_clusters)
         return Evaluation(value, int(np.count_nonzero(share)), entropy_bits(share), labels)
-    # A start of its own: where a stiff model freezes, one seed for both would make them agree on random labels.
-    own = int(np.random.SeedSequence(check_seed(model.random_state)).generate_state(1)[0])
-    other, unit = clone(model).set_params(random_state=own), model._unit(model._check(pair[0]))
+    other, unit = twin(model), model._unit(model._check(pair[0]))
     low, high = 0.8, 40.0
     while True:
         first = model.anneal(pair[0], betas=beta_grid(unit, low, high, 1 + round(np.log(high / low) / GRID_RATIO)))

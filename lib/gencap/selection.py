@@ -18,6 +18,7 @@ from .checks import (
     check_labels,
     check_n_clusters,
     check_number,
+    check_seed,
     check_similarity,
     check_vectors,
     generator,
@@ -66,14 +67,28 @@ class Selection:
         return f"Selection({self.n_clusters} clusters; bits per object {pairs})"
 
 
+def twin(model):
+    """The same model with a random state of its own, derived from the model's.
+
+    Where a stiff model freezes, one state for both data sets would make them agree on their common start.
+    """
+    if "random_state" not in model.get_params():
+        return model
+    own = np.random.SeedSequence(check_seed(model.random_state)).generate_state(1)[0]
+    return clone(model).set_params(random_state=int(own))
+
+
 def _evaluate(model, X1, X2, paired_start):
+    second = twin(model)
     first = model.anneal(X1)
-    second = model.anneal(X2, betas=first.betas, init=first if paired_start else None)
+    second = second.anneal(X2, betas=first.betas, init=first if paired_start else None)
     return generalization_capacity(first, second), (first, second)
 
 
 def select_n_clusters(model, X1, X2, n_clusters, paired_start=False, tol=0.02, n_jobs=None, progress=True):
     """Anneal a model on two data sets for every number of clusters offered, and select by capacity (000 Alg. 2).
+
+    Data set 2 has a random state of its own, derived from the model's.
 
     Parameters
     ----------
