@@ -17,6 +17,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from .checks import check_labels, check_vectors
 from .measures import _standardised_rows
+from .metrics import _contingency
 
 __all__ = [
     "COLOURS",
@@ -177,6 +178,12 @@ def _colour_limits(X):
     return np.percentile(off_diagonal, [1, 99]) if off_diagonal.size else (float(X[0, 0]) - 1, float(X[0, 0]) + 1)
 
 
+def _image(ax, values, extent, low=0, high=1, cmap=SEQUENTIAL, aspect=None):
+    """Heat map of `values` without smoothing."""
+    scale = {"cmap": cmap, "vmin": low, "vmax": high}
+    return ax.imshow(values, extent=extent, aspect=aspect, interpolation="nearest", **scale)
+
+
 def _blocks(labels, tie=None):
     """Objects ordered by label (then `tie`), the labels present, and the edges between their blocks."""
     order = np.lexsort((labels if tie is None else tie, labels))
@@ -213,8 +220,7 @@ def similarity_heatmap(X, labels=None, ax=None, label="similarity", limits=None,
     shown = order[:: -(-n_objects // LARGEST_IMAGE)]
     image = X[np.ix_(shown, shown)]
     low, high = _colour_limits(image) if limits is None else limits
-    extent = (0, n_objects, n_objects, 0)
-    picture = ax.imshow(image, cmap=SEQUENTIAL, vmin=low, vmax=high, extent=extent, interpolation="nearest")
+    picture = _image(ax, image, (0, n_objects, n_objects, 0), low, high)
     ax.set(xlabel="objects", ylabel="objects")
     if len(present) > 1:
         for start, stop in zip(edges[:-1], edges[1:], strict=True):
@@ -455,15 +461,8 @@ def assignment_probabilities(trajectory, t=-1, ax=None, colourbar=True):
     ax = _axes(ax)
     clusters = cluster_order(trajectory)
     order, _, edges = _blocks(np.argsort(clusters)[trajectory.labels(-1)])
-    picture = ax.imshow(
-        trajectory.probabilities[t][np.ix_(order, clusters)].T,
-        cmap=SEQUENTIAL,
-        vmin=0,
-        vmax=1,
-        aspect="auto",
-        interpolation="nearest",
-        extent=(0, trajectory.n_objects, trajectory.n_clusters + 0.5, 0.5),
-    )
+    image = trajectory.probabilities[t][np.ix_(order, clusters)].T
+    picture = _image(ax, image, (0, trajectory.n_objects, trajectory.n_clusters + 0.5, 0.5), aspect="auto")
     for edge in edges[1:-1]:
         ax.axvline(edge, color="white", linewidth=0.6)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -529,10 +528,8 @@ def clusters_against_classes(labels, classes, class_names=None, ax=None):
     """
     labels = check_labels("labels", labels)
     classes = check_labels("classes", classes, len(labels))
-    clusters, rows = np.unique(labels, return_inverse=True)
-    kinds, columns = np.unique(classes, return_inverse=True)
-    counts = np.zeros((len(clusters), len(kinds)), dtype=int)
-    np.add.at(counts, (rows, columns), 1)
+    clusters, kinds = np.unique(labels), np.unique(classes)
+    counts = _contingency("labels", labels, "classes", classes).astype(int)
     names = kinds if class_names is None else [class_names[kind] for kind in kinds]
     ax = _axes(ax, (1.6 + 0.8 * len(kinds), 1.2 + 0.4 * len(clusters)))
     ax.imshow(counts, cmap=SEQUENTIAL, vmin=0, aspect="auto")
@@ -640,8 +637,7 @@ def coclustering_comparison(reference, alternative, ax=None):
     shown = order[:: -(-len(order) // LARGEST_IMAGE)]
     ref, alt = reference[shown], alternative[shown]
     image = 2 * (ref[:, None] == ref) + (alt[:, None] == alt)
-    extent = (0, len(order), len(order), 0)
-    ax.imshow(image, cmap=ListedColormap(PAIRS), vmin=0, vmax=3, extent=extent, interpolation="nearest")
+    _image(ax, image, (0, len(order), len(order), 0), high=3, cmap=ListedColormap(PAIRS))
     ax.set_yticks((edges[1:] + edges[:-1]) / 2, present + 1)
     ax.tick_params(axis="y", length=0)
     ax.set(xlabel="objects, ordered by reference cluster", ylabel="reference cluster")

@@ -75,11 +75,9 @@ def _locate(source):
     """State and path of a file, without fetching it."""
     if source.embedded:
         return "embedded", data_path(source.file)
-    folder = os.environ.get("GENCAP_DATA")
-    if folder and (Path(folder) / source.file).is_file():
-        return "GENCAP_DATA", Path(folder) / source.file
-    if (cache_folder() / source.file).is_file():
-        return "cached", cache_folder() / source.file
+    for state, folder in (("GENCAP_DATA", os.environ.get("GENCAP_DATA")), ("cached", cache_folder())):
+        if folder and (path := Path(folder) / source.file).is_file():
+            return state, path
     return ("missing" if source.url is None else "fetchable"), None
 
 

@@ -130,7 +130,6 @@ class Explorer(ipywidgets.VBox):
         slider = ipywidgets.SelectionSlider(
             options=[(axis.text(index), index) for index in range(len(axis.values))],
             description=axis.title,
-            continuous_update=True,
             style={"description_width": "initial"},
             layout={"width": "42em", "max_width": "100%"},
         )
