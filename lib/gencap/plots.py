@@ -163,9 +163,7 @@ def distinct_labels(trajectory, t=-1):
     -------
     ndarray of int, shape (N,)
     """
-    place = np.empty(trajectory.n_clusters, dtype=np.int64)
-    place[cluster_order(trajectory)] = np.arange(trajectory.n_clusters)
-    groups = trajectory.groups(t)
+    place, groups = np.argsort(cluster_order(trajectory)), trajectory.groups(t)
     merged = place.copy()
     for group in np.unique(groups[groups >= 0]):
         merged[groups == group] = place[groups == group].min()
@@ -261,11 +259,10 @@ def information_curve(capacity, unit=1.0, transfer=None, step=None, label="infor
     Axes
     """
     ax = _axes(ax)
-    beta, curve = np.asarray(capacity.betas) / unit, np.asarray(capacity.curve)
+    beta, curve, best = np.asarray(capacity.betas) / unit, np.asarray(capacity.curve), capacity.index
     drawn = _curve_style(ax)
     first = not ax.lines
     ax.plot(beta, curve, label=label, **drawn)
-    best = int(np.argmax(curve))
     _ring(ax, beta[best], curve[best], "o", drawn["color"])
     top = max(float(curve.max()), 0.05)
     low, high = (-0.12 * top, 1.2 * top) if first else ax.get_ylim()

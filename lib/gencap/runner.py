@@ -128,10 +128,9 @@ def read_notebook(path):
         for cell in notebook["cells"]:
             cell["cell_type"] + "".join(cell["source"])
         return notebook
-    except KeyError as error:
-        raise ParameterError(f"{path} cannot be read as a notebook: it has no {error}") from None
-    except (OSError, ValueError, TypeError) as error:
-        raise ParameterError(f"{path} cannot be read as a notebook: {error}") from None
+    except (KeyError, OSError, ValueError, TypeError) as error:
+        why = f"it has no {error}" if isinstance(error, KeyError) else error
+        raise ParameterError(f"{path} cannot be read as a notebook: {why}") from None
 
 
 def parameters(path):
@@ -265,6 +264,8 @@ def run(path, values, progress=None):
     NotebookFailed
         A cell raised. The notebook up to it is kept as failed-NAME.ipynb, and no other result stands beside it.
     """
+    from nbconvert import HTMLExporter
+
     path, folder = Path(path).resolve(), run_folder(path, values)
     folder.mkdir(parents=True, exist_ok=True)
     defaults = {name: p.default for name, p in parameters(path).items()}
@@ -294,7 +295,7 @@ def run(path, values, progress=None):
             "error": error,
             "claims": list({c["id"]: c for c in map(json.loads, lines)}.values()),
         }
-        page = _to_html(output)
+        page = HTMLExporter(template_name="lab").from_filename(str(output))[0]
         # run.json goes first and comes last: whatever stands in the folder without it counts as nothing.
         kept, other = (f"failed-{path.stem}", path.stem)[:: 1 if error else -1]
         for old in ("run.json", f"{other}.ipynb", f"{other}.html"):
@@ -318,7 +319,7 @@ def _execute(path, output, changed, environment, progress):
         """papermill's own engine, with an environment for the kernel and a call after every cell."""
 
         @classmethod
-        def execute_managed_notebook(cls, nb_man, kernel_name, start_timeout=60, **_):
+        def execute_managed_notebook(cls, nb_man, kernel_name, **_):
             complete, total = nb_man.cell_complete, len(nb_man.nb.cells)
 
             def cell_complete(cell, cell_index=None, **kwargs):
@@ -327,14 +328,8 @@ def _execute(path, output, changed, environment, progress):
                     progress(cell_index + 1, total)
 
             nb_man.cell_complete = cell_complete
-            client = PapermillNotebookClient(
-                nb_man,
-                kernel_name=kernel_name,
-                startup_timeout=start_timeout,
-                extra_arguments=["--IPKernelApp.log_level=40"],
-                log=logger,
-            )
-            return client.execute(env=environment)
+            quiet = {"log": logger, "extra_arguments": ["--IPKernelApp.log_level=40"]}
+            return PapermillNotebookClient(nb_man, kernel_name=kernel_name, **quiet).execute(env=environment)
 
     papermill_engines.register("gencap", _WithEnvironment)
     logger.setLevel("ERROR")  # it warns of entries it cannot parse; ours are checked already
@@ -352,12 +347,6 @@ def _execute(path, output, changed, environment, progress):
     except papermill.PapermillExecutionError as error:
         plain = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
         return {"cell": error.exec_count, "name": error.ename, "message": error.evalue, "traceback": plain}
-
-
-def _to_html(notebook):
-    from nbconvert import HTMLExporter
-
-    return HTMLExporter(template_name="lab").from_filename(str(notebook))[0]
 
 
 def write_json(path, value):

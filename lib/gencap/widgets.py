@@ -259,15 +259,14 @@ class TemperatureExplorer(Explorer):
             found = sorted({getattr(trajectory, name) for trajectory in trajectories})
             if len(found) > 1:
                 raise ValueError(f"trajectories have {found} {what}, accepted is one number of {what} for all")
-        if X is not None and len(X) != trajectories[0].n_objects:
-            raise ValueError(
-                f"X has {len(X)} rows, accepted is one for each of the {trajectories[0].n_objects} objects"
-            )
+        n_objects, n_steps = trajectories[0].n_objects, trajectories[0].n_steps
+        if X is not None and len(X) != n_objects:
+            raise ValueError(f"X has {len(X)} rows, accepted is one for each of the {n_objects} objects")
         capacities = [capacity for _, capacity in self._results.values() if capacity is not None]
         self._top = max([0.1, *(1.25 * float(np.max(capacity.curve)) for capacity in capacities)])
         temperature = Axis(trajectories[0].betas / trajectories[0].unit, "inverse temperature", "first split = 1")
         first = next(iter(self._results.values()))[1]
-        start = {"temperature": trajectories[0].n_steps - 1 if first is None else int(np.argmax(first.curve))}
+        start = {"temperature": n_steps - 1 if first is None else first.index}
         super().__init__({"temperature": temperature, **parameters}, self._picture, self._sentence, start)
 
     def _show(self, X):
@@ -312,11 +311,10 @@ class TemperatureExplorer(Explorer):
             f"with {', '.join(map(str, sizes))} objects{f' ({rest} more in tiny clusters)' if rest else ''}."
         ]
         if capacity is not None:
-            best = int(np.argmax(capacity.curve))
             now = round(float(capacity.curve[temperature]), 2) + 0.0  # no -0.00
             words.append(
                 f"Information {now:.2f} bits per object; the maximum, the capacity, is {capacity.value:.2f} bits "
-                f"at step {best + 1}."
+                f"at step {capacity.index + 1}."
             )
         return " ".join(words)
 
