@@ -409,7 +409,6 @@ def cluster_trajectories(trajectory, X=None, ax=None):
         ax.add_collection(colours)
     ax.plot(*paths[-1].T, "o", markersize=6, color="black", markerfacecolor="white", zorder=3)
     ax.margins(0.08)
-    ax.autoscale_view()
     ax.set_aspect("equal", adjustable="datalim")
     ax.set(xlabel="first coordinate", ylabel="second coordinate")
     bar = ax.figure.colorbar(colours, ax=ax, label=TEMPERATURE)

@@ -380,7 +380,7 @@ def run_all(paths, profile="quick", jobs=None):
     """
     from tqdm import tqdm
 
-    stop, lock, children = threading.Event(), threading.Lock(), set()
+    stop, lock, children = threading.Event(), threading.Lock(), []
     # A group of its own: Ctrl-C reaches a child once, through us.
     group = (
         {"start_new_session": True} if os.name == "posix" else {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
@@ -411,7 +411,7 @@ def run_all(paths, profile="quick", jobs=None):
             child = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", **group
             )
-            children.add(child)
+            children.append(child)
         said = []
         quiet = 0.1 if sys.stderr.isatty() else 30
         total = len(read_notebook(path)["cells"])
@@ -423,8 +423,6 @@ def run_all(paths, profile="quick", jobs=None):
                 else:
                     said.append(line)
         child.wait()
-        with lock:
-            children.discard(child)
         return read_record(result) or lost(path, values, "exit status", child.returncode, "".join(said).strip())
 
     with ThreadPoolExecutor(jobs or min(2, os.cpu_count() or 1)) as pool:
@@ -433,7 +431,7 @@ def run_all(paths, profile="quick", jobs=None):
         except BaseException:
             stop.set()
             with lock:
-                for child in children:
+                for child in children:  # one that has ended gets no signal
                     child.send_signal(signal.SIGINT) if os.name == "posix" else child.terminate()
             raise
 

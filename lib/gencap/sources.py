@@ -5,7 +5,6 @@ names, then in the cache, then at the address in `SOURCES`, the one table of add
 """
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +13,7 @@ import pooch
 from gencap.resources import data_path
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """Where a file comes from: `embedded` in the package, or at `url` (None: no address known) with `sha256`."""
 
     file: str

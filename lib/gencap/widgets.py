@@ -115,24 +115,21 @@ class Explorer(ipywidgets.VBox):
         self._canvas = FigureCanvasAgg(self._figure)
         self._places = []
         self.picture = ipywidgets.Image(format="png", layout={"width": f"{100 * size[0]:.0f}px", "max_width": "100%"})
-        self.text = ipywidgets.HTML()
-        self.sliders = {name: self._slider(name, axis) for name, axis in self.axes.items()}
         self.picture.add_class("gencap-picture")
-        self.text.add_class("gencap-text")
+        self.text = ipywidgets.HTML().add_class("gencap-text")
+        self.sliders = {name: self._slider(name, axis) for name, axis in self.axes.items()}
         for slider in self.sliders.values():
             slider.observe(self._moved, "index")
         self.select(**(start or {}))
         super().__init__([*self._controls(), self.picture, self.text])
 
     def _slider(self, name, axis):
-        slider = ipywidgets.SelectionSlider(
+        return ipywidgets.SelectionSlider(
             options=[(axis.text(index), index) for index in range(len(axis.values))],
             description=axis.title,
             style={"description_width": "initial"},
             layout={"width": "42em", "max_width": "100%"},
-        )
-        slider.add_class("gencap-" + name.removeprefix("n_").replace("_", "-"))
-        return slider
+        ).add_class("gencap-" + name.removeprefix("n_").replace("_", "-"))
 
     def _controls(self):
         """Rows above the picture; the first axis with a choice gets the play button."""
@@ -251,7 +248,11 @@ class TemperatureExplorer(Explorer):
             for name, values in parameters.items()
         }
         self._results = _compute(run if callable(run) else lambda: run, parameters)
-        self._show(X)
+        self._X = None if X is None else np.asarray(X)
+        if X is not None and self._X.ndim != 2:
+            raise ValueError(f"X must be a matrix, got shape {self._X.shape}")
+        self._similarity = X is not None and self._X.shape[0] == self._X.shape[1] and np.allclose(self._X, self._X.T)
+        self._limits = plots._colour_limits(self._X) if self._similarity else None
         trajectories = [trajectory for trajectory, _ in self._results.values()]
         for what, name in (("temperatures", "n_steps"), ("objects", "n_objects")):
             found = sorted({getattr(trajectory, name) for trajectory in trajectories})
@@ -266,13 +267,6 @@ class TemperatureExplorer(Explorer):
         first = next(iter(self._results.values()))[1]
         start = {"temperature": n_steps - 1 if first is None else first.index}
         super().__init__({"temperature": temperature, **parameters}, self._picture, self._sentence, start)
-
-    def _show(self, X):
-        self._X = None if X is None else np.asarray(X)
-        if self._X is not None and self._X.ndim != 2:
-            raise ValueError(f"X must be a matrix, got shape {self._X.shape}")
-        self._similarity = X is not None and self._X.shape[0] == self._X.shape[1] and np.allclose(self._X, self._X.T)
-        self._limits = plots._colour_limits(self._X) if self._similarity else None
 
     def _result(self, indices):
         return self._results[tuple(index for name, index in indices.items() if name != "temperature")]
