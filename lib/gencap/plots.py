@@ -19,6 +19,29 @@ from .checks import check_labels, check_vectors
 from .measures import _standardised_rows
 from .metrics import _contingency
 
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "MARKERS",
+    "SEQUENTIAL",
+    "assignment_probabilities",
+    "capacity_against_clusters",
+    "capacity_with_null",
+    "centroid_tree",
+    "cluster_order",
+    "cluster_trajectories",
+    "clusters_against_classes",
+    "coclustering_comparison",
+    "distinct_labels",
+    "expression_profiles",
+    "information_curve",
+    "labels_scatter",
+    "median_and_quartiles",
+    "n_effective_curve",
+    "similarity_heatmap",
+    "style",
+]
+
 # After Okabe and Ito's palette, dark and light in turn, so that neighbours also differ on a grey print.
 COLOURS = ("#0072B2", "#E69F00", "#1A1A1A", "#56B4E9", "#A8382B", "#8FD14F", "#332288", "#CC79A7", "#007A5A", "#C9B800")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")

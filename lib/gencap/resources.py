@@ -5,6 +5,8 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
+__all__ = ["data_path", "project_folder", "replacing"]
+
 
 def data_path(name=""):
     """Path of an embedded data file, in a checkout (its `data/`) or in an installed wheel (`gencap/data/`).

@@ -10,6 +10,8 @@ from PIL import Image
 
 from .resources import replacing
 
+__all__ = ["save_executed"]
+
 COLOURS = 64  # of a picture's palette; figures have few, and a palette is a quarter of the size
 
 

@@ -22,6 +22,8 @@ from . import plots
 from .annealing import Trajectory
 from .checks import check_integer
 
+__all__ = ["Axis", "ClusterCountExplorer", "Explorer", "ShiftExplorer", "TemperatureExplorer"]
+
 LARGEST_SCATTER = 1500  # more points take longer to draw than a slider may
 
 
