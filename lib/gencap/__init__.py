@@ -4,11 +4,12 @@ The public names are loaded on first use, so a worker or a headless user pays fo
 """
 
 import importlib
+import pkgutil
 
 __version__ = "0.1.0"
 
-# room -> the names it gives to the package; a room without names is used as gc.ROOM
-_ROOMS = {
+# Every room is used as gc.ROOM; these also give names to the package.
+_NAMES = {
     "annealing": ("Trajectory",),
     "capacity": (
         "Capacity",
@@ -20,9 +21,6 @@ _ROOMS = {
         "shannon_capacity",
     ),
     "centroid": ("AnnealedKMeans",),
-    "checks": (),
-    "claims": (),
-    "coding": (),
     "comparison": ("Comparison", "compare_models"),
     "criteria": (
         "CriteriaTable",
@@ -35,22 +33,13 @@ _ROOMS = {
         "mixture_parameters",
     ),
     "cuts": ("NormalizedCut", "AdaptiveRatioCut"),
-    "datasets": (),
     "dominant": ("DominantSets",),
-    "expression": (),
     "factorization": ("NoisyOrFactorization",),
-    "measures": (),
     "metrics": ("align_labels",),
     "nulls": ("CapacityNull", "capacity_null"),
     "pairwise": ("PairwiseClustering",),
-    "phases": (),
-    "plots": (),
     "protocols": ("SimilarityPair", "Views", "interleave", "random_split", "replicates"),
     "quadratic": ("CorrelationClustering", "MinCut", "MaxCut"),
-    "report": (),
-    "resources": (),
-    "runner": (),
-    "saving": (),
     "selection": (
         "Instability",
         "Selection",
@@ -62,7 +51,6 @@ _ROOMS = {
         "select_n_clusters",
     ),
     "similarity": ("SimilarityClustering",),
-    "sources": (),
     "transfer": (
         "TransferSelection",
         "select_by_transfer_cost",
@@ -71,9 +59,9 @@ _ROOMS = {
         "transfer_costs",
         "transfer_labels",
     ),
-    "widgets": (),
 }
-_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+_HOME = {name: room for room, names in _NAMES.items() for name in names}
+_ROOMS = [room.name for room in pkgutil.iter_modules(__path__) if not (room.ispkg or room.name.startswith("_"))]
 __all__ = sorted([*_ROOMS, *_HOME])
 
 

@@ -14,12 +14,9 @@ def main(words=None):
     arguments = _parser().parse_args(words)
     try:
         return arguments.command(arguments)
-    except runner.ParameterError as error:
+    except (runner.ParameterError, runner.NotebookFailed, OSError) as error:  # OSError: a full disk, a lost file
         print(f"gencap: {error}", file=sys.stderr)
-        return 2
-    except (runner.NotebookFailed, OSError) as error:  # a full disk, a folder that cannot be written, a lost file
-        print(f"gencap: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, runner.ParameterError) else 1
     except KeyboardInterrupt:
         print("gencap: interrupted; finished notebooks are kept, the same command goes on from there", file=sys.stderr)
         return 130
@@ -110,8 +107,7 @@ def _save(arguments):
 
 
 def _report(arguments):
-    records = [runner.last_record(path) for path in runner.notebooks()]
-    records = [r for r in records if r]
+    records = list(filter(None, map(runner.last_record, runner.notebooks())))
     print(report.write(records, runner.gather_claims(records)))
     return 0
 

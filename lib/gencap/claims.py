@@ -61,7 +61,10 @@ def check(id, obtained, *, holds=None, reason="", needs=None):
     ValueError
         Unknown id, wrong number of values, a missing `holds`, or a missing reason.
     """
-    row = _row(id)
+    if id not in published():
+        near = difflib.get_close_matches(str(id), published(), n=3, cutoff=0.4)
+        raise ValueError(f"unknown claim {id!r}; near it: {', '.join(near) or 'none'} (see gencap.claims.published())")
+    row = published()[id]
     if needs is not None:
         if needs not in ("data", "full profile"):
             raise ValueError(f'needs={needs!r} is not one of "data", "full profile"')
@@ -117,13 +120,6 @@ class table:
         )
 
 
-def _row(id):
-    if id not in published():
-        near = difflib.get_close_matches(str(id), published(), n=3, cutoff=0.4)
-        raise ValueError(f"unknown claim {id!r}; near it: {', '.join(near) or 'none'} (see gencap.claims.published())")
-    return published()[id]
-
-
 def _verdict(row, obtained, holds):
     if holds not in (None, True, False, "in part"):
         raise ValueError(f'{row["id"]}: holds={holds!r} is not one of True, False, "in part"')
@@ -132,24 +128,28 @@ def _verdict(row, obtained, holds):
     if row["kind"] in ("order", "report"):
         if holds is None:
             raise ValueError(f'{row["id"]}: say holds=True, False or "in part"; it holds if {row["target"]}')
-    elif not _hit(row, obtained):
-        return "in part" if holds == "in part" else "refuted"
-    if holds == "in part":
-        return "in part"
-    return "reproduced" if holds is None or holds else "refuted"
+    elif not _hit(row, obtained) and holds != "in part":
+        return "refuted"
+    return {None: "reproduced", True: "reproduced", False: "refuted", "in part": "in part"}[holds]
 
 
 def _hit(row, obtained):
     """Whether every obtained value lies in the accepted band of its target."""
     plain = _plain(obtained)
     values = plain if isinstance(plain, list) else [plain]
-    targets = row["target"].split(";")
-    tolerances = [float(t) for t in (row["tolerance"] or "0").split(";")]
-    targets = targets * len(values) if len(targets) == 1 else targets
-    if not values or len(values) != len(targets):
-        raise ValueError(f"{row['id']}: got {len(values)} values, accepted are {max(len(targets), 1)}: {row['values']}")
+    targets = _targets(row)
+    if len(targets) == 1 and values:
+        targets *= len(values)
+    if len(values) != len(targets):
+        raise ValueError(f"{row['id']}: got {len(values)} values, accepted are {len(targets)}: {row['values']}")
+    return all(_accepts(target, float(tolerance), v) for (target, tolerance), v in zip(targets, values, strict=True))
+
+
+def _targets(row):
+    """Pairs (target, tolerance) in words; a single tolerance applies to every target."""
+    targets, tolerances = row["target"].split(";"), (row["tolerance"] or "0").split(";")
     tolerances = tolerances * len(targets) if len(tolerances) == 1 else tolerances
-    return all(map(_accepts, targets, tolerances, values))
+    return list(zip(targets, tolerances, strict=True))
 
 
 def _accepts(target, tolerance, value):
@@ -173,26 +173,22 @@ def band(row):
     """The accepted band in words, for print and report."""
     if row["kind"] in ("order", "report"):
         return f"if {row['target']}"
-    targets, tolerances = row["target"].split(";"), (row["tolerance"] or "0").split(";")
-    tolerances = tolerances * len(targets) if len(tolerances) == 1 else tolerances
-    return "; ".join(t if float(e) == 0 else f"{t} ± {e}" for t, e in zip(targets, tolerances, strict=True))
+    return "; ".join(t if float(e) == 0 else f"{t} ± {e}" for t, e in _targets(row))
 
 
 def _plain(value):
     """The value as what JSON has: numbers, words, lists, dicts; NaN and infinities as words."""
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple | set | range):
         return [_plain(v) for v in value]
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    if isinstance(value, numbers.Real):
-        return float(value) if math.isfinite(value) else str(float(value))
-    return value if value is None else str(value)
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, numbers.Real) and math.isfinite(value):
+        return float(value)
+    return str(value)
 
 
 def show(value):

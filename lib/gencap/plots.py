@@ -17,6 +17,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from .checks import check_labels, check_vectors
 from .measures import _standardised_rows
+from .metrics import _contingency
 
 __all__ = [
     "COLOURS",
@@ -103,14 +104,31 @@ def _temperature_axis(ax, unit):
     ax.set_xlabel(r"inverse temperature $\beta$" if unit == 1 else TEMPERATURE)
 
 
-def _mark_step(ax, x):
-    """Vertical line at the temperature of interest."""
+def _mark_step(ax, x, y=None):
+    """Vertical line at the temperature of interest, and a dot where it meets a curve."""
     ax.axvline(x, color="0.35", linewidth=1.2, linestyle=":", zorder=0, label="_step")
+    if y is not None:
+        ax.plot(x, y, "o", color="black", markersize=6, clip_on=False, label="_step")
+
+
+def _ring(ax, x, y, marker, colour):
+    """Ring around the best point of a curve."""
+    ax.plot(x, y, marker, markersize=9, markerfacecolor="none", markeredgecolor=colour, label="_best")
+
+
+def _curves(*axes):
+    """The curves with a name; marks have none."""
+    return [line for ax in axes for line in ax.lines if not str(line.get_label()).startswith("_")]
+
+
+def _plane(places):
+    """First two coordinates of places; those on a line get height 0."""
+    return places[..., :2] if places.shape[-1] > 1 else np.concatenate([places, np.zeros_like(places)], axis=-1)
 
 
 def _curve_style(ax):
     """Colour, dash and marker of the next curve in `ax`."""
-    number = sum(not str(line.get_label()).startswith("_") for line in ax.lines)
+    number = len(_curves(ax))
     return {
         "color": COLOURS[number % len(COLOURS)],
         "linestyle": DASHES[number % len(DASHES)],
@@ -145,13 +163,23 @@ def distinct_labels(trajectory, t=-1):
     -------
     ndarray of int, shape (N,)
     """
-    place = np.empty(trajectory.n_clusters, dtype=np.int64)
-    place[cluster_order(trajectory)] = np.arange(trajectory.n_clusters)
-    groups = trajectory.groups(t)
+    place, groups = np.argsort(cluster_order(trajectory)), trajectory.groups(t)
     merged = place.copy()
     for group in np.unique(groups[groups >= 0]):
         merged[groups == group] = place[groups == group].min()
     return merged[trajectory.labels(t)]
+
+
+def _colour_limits(X):
+    """Ends of the colour scale of a similarity matrix: the 1st and 99th percentile off the diagonal."""
+    off_diagonal = X[~np.eye(len(X), dtype=bool)]
+    return np.percentile(off_diagonal, [1, 99]) if off_diagonal.size else (float(X[0, 0]) - 1, float(X[0, 0]) + 1)
+
+
+def _image(ax, values, extent, low=0, high=1, cmap=SEQUENTIAL, aspect=None):
+    """Heat map of `values` without smoothing."""
+    scale = {"cmap": cmap, "vmin": low, "vmax": high}
+    return ax.imshow(values, extent=extent, aspect=aspect, interpolation="nearest", **scale)
 
 
 def _blocks(labels, tie=None):
@@ -189,18 +217,9 @@ def similarity_heatmap(X, labels=None, ax=None, label="similarity", limits=None,
     order, present, edges = _blocks(labels)
     shown = order[:: -(-n_objects // LARGEST_IMAGE)]
     image = X[np.ix_(shown, shown)]
-    if limits is None:
-        off_diagonal = image[~np.eye(len(shown), dtype=bool)]
-        limits = np.percentile(off_diagonal, [1, 99]) if off_diagonal.size else (float(X[0, 0]) - 1, float(X[0, 0]) + 1)
-    picture = ax.imshow(
-        image,
-        cmap=SEQUENTIAL,
-        vmin=limits[0],
-        vmax=limits[1],
-        extent=(0, n_objects, n_objects, 0),
-        interpolation="nearest",
-    )
-    ax.set_xlabel("objects")
+    low, high = _colour_limits(image) if limits is None else limits
+    picture = _image(ax, image, (0, n_objects, n_objects, 0), low, high)
+    ax.set(xlabel="objects", ylabel="objects")
     if len(present) > 1:
         for start, stop in zip(edges[:-1], edges[1:], strict=True):
             frame = {"xy": (start, start), "width": stop - start, "height": stop - start, "fill": False}
@@ -209,12 +228,8 @@ def similarity_heatmap(X, labels=None, ax=None, label="similarity", limits=None,
         named = np.diff(edges) > 0.03 * n_objects  # the numbers of smaller ones would lie on each other
         ax.set_yticks(((edges[1:] + edges[:-1]) / 2)[named], (present + 1)[named])
         ax.tick_params(axis="y", length=0)
-        ax.set_ylabel("cluster")
-        ax.set_xlabel("objects, ordered by cluster")
-    else:
-        ax.set_ylabel("objects")
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+        ax.set(xlabel="objects, ordered by cluster", ylabel="cluster")
+    ax.spines[:].set_visible(False)
     if colourbar:
         bar = ax.figure.colorbar(picture, ax=ax, label=label, fraction=0.046, pad=0.03, extend="both")
         bar.outline.set_visible(False)
@@ -244,20 +259,11 @@ def information_curve(capacity, unit=1.0, transfer=None, step=None, label="infor
     Axes
     """
     ax = _axes(ax)
-    beta, curve = np.asarray(capacity.betas) / unit, np.asarray(capacity.curve)
+    beta, curve, best = np.asarray(capacity.betas) / unit, np.asarray(capacity.curve), capacity.index
     drawn = _curve_style(ax)
     first = not ax.lines
     ax.plot(beta, curve, label=label, **drawn)
-    best = int(np.argmax(curve))
-    ax.plot(
-        beta[best],
-        curve[best],
-        "o",
-        markersize=9,
-        markerfacecolor="none",
-        markeredgecolor=drawn["color"],
-        label="_best",
-    )
+    _ring(ax, beta[best], curve[best], "o", drawn["color"])
     top = max(float(curve.max()), 0.05)
     low, high = (-0.12 * top, 1.2 * top) if first else ax.get_ylim()
     ax.set_ylim(min(low, -0.12 * top), max(high, 1.2 * top))
@@ -272,16 +278,7 @@ def information_curve(capacity, unit=1.0, transfer=None, step=None, label="infor
     if first:
         ax.axhline(0, color="0.6", linewidth=0.8, zorder=0)
     if step is not None:
-        _mark_step(ax, beta[step])
-        ax.plot(
-            beta[step],
-            max(curve[step], ax.get_ylim()[0]),
-            "o",
-            color="black",
-            markersize=6,
-            clip_on=False,
-            label="_step",
-        )
+        _mark_step(ax, beta[step], max(curve[step], ax.get_ylim()[0]))
     _temperature_axis(ax, unit)
     ax.set_ylabel("information (bits per object)")
     if transfer is not None:
@@ -296,15 +293,12 @@ def _second_curve(ax, x, y, label, axis_label):
     y = np.asarray(y, dtype=float)
     twin = ax.twinx()
     twin.spines["right"].set_visible(True)
-    look = {"color": COLOURS[4], "linestyle": "--", "marker": "s", "markersize": 3.5}
-    twin.plot(x, y, label=label, **look)
-    best = int(np.nanargmin(y))
-    twin.plot(x[best], y[best], "s", markersize=9, markerfacecolor="none", markeredgecolor=look["color"])
-    twin.set_ylabel(axis_label)
-    span = float(np.nanmax(y) - np.nanmin(y)) or 1.0
-    twin.set_ylim(np.nanmin(y) - 0.1 * span, np.nanmax(y) + 0.3 * span)
-    lines = [line for line in (*ax.lines, *twin.lines) if not str(line.get_label()).startswith("_")]
-    ax.legend(lines, [line.get_label() for line in lines], loc="upper left", ncols=2, **BACKING)
+    twin.plot(x, y, "s--", color=COLOURS[4], markersize=3.5, label=label)
+    best, low, high = int(np.nanargmin(y)), np.nanmin(y), np.nanmax(y)
+    _ring(twin, x[best], y[best], "s", COLOURS[4])
+    span = float(high - low) or 1.0
+    twin.set(ylabel=axis_label, ylim=(low - 0.1 * span, high + 0.3 * span))
+    ax.legend(handles=_curves(ax, twin), loc="upper left", ncols=2, **BACKING)
     ax.set_ylim(ax.get_ylim()[0], ax.get_ylim()[1] * 1.1)
 
 
@@ -338,8 +332,7 @@ def capacity_against_clusters(n_clusters, capacities, selected=None, second=None
         _mark_step(ax, selected)
         ax.annotate(f"K = {selected}, {value:.2f} bits", (selected, value), (5, 7), textcoords="offset points")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel("number of clusters offered $K$")
-    ax.set_ylabel("capacity (bits per object)")
+    ax.set(xlabel="number of clusters offered $K$", ylabel="capacity (bits per object)")
     if second is not None:
         _second_curve(ax, n_clusters, second, second_label, second_label)
     return ax
@@ -352,12 +345,10 @@ def n_effective_curve(trajectory, step=None, ax=None):
     count = [trajectory.n_effective(t) for t in range(trajectory.n_steps)]
     ax.step(beta, count, where="mid", **(_curve_style(ax) | {"linestyle": "-"}))
     if step is not None:
-        _mark_step(ax, beta[step])
-        ax.plot(beta[step], count[step], "o", color="black", markersize=6, label="_step")
+        _mark_step(ax, beta[step], count[step])
     _temperature_axis(ax, trajectory.unit)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_ylim(0, trajectory.n_clusters + 0.5)
-    ax.set_ylabel("distinct clusters")
+    ax.set(ylim=(0, trajectory.n_clusters + 0.5), ylabel="distinct clusters")
     return ax
 
 
@@ -402,9 +393,8 @@ def centroid_tree(trajectory, X=None, direction=None, step=None, ax=None):
         direction = direction * np.sign(direction[np.abs(direction).argmax()])  # the sign of a singular vector is free
     places = paths @ (np.asarray(direction, dtype=float) / np.linalg.norm(direction))
     beta = trajectory.betas / trajectory.unit
-    for number, k in reversed(
-        list(enumerate(cluster_order(trajectory)))
-    ):  # first leaf on top: its colour is the stem's
+    leaves = list(enumerate(cluster_order(trajectory)))
+    for number, k in reversed(leaves):  # first leaf on top: its colour is the stem's
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         ax.plot(beta, places[:, k], color=colour, linewidth=1.3)
         ax.plot(beta[-1], places[-1, k], marker, color=colour, markersize=5, clip_on=False)
@@ -415,7 +405,7 @@ def centroid_tree(trajectory, X=None, direction=None, step=None, ax=None):
     return ax
 
 
-def cluster_trajectories(trajectory, X=None, step=None, ax=None):
+def cluster_trajectories(trajectory, X=None, ax=None):
     """Paths of the centroids in the plane, their colour the inverse temperature (000 Fig. 22b).
 
     Parameters
@@ -423,8 +413,6 @@ def cluster_trajectories(trajectory, X=None, step=None, ax=None):
     trajectory : Trajectory
     X : array_like, shape (N, D), optional
         Places of the objects, drawn in grey (first two coordinates); needed when the trajectory has no centroids.
-    step : int, optional
-        Paths end at this temperature; None draws them to the coldest.
     ax : Axes, optional
 
     Returns
@@ -432,27 +420,20 @@ def cluster_trajectories(trajectory, X=None, step=None, ax=None):
     Axes
     """
     ax = _axes(ax, (4.6, 3.6))
-    paths = _centroid_paths(trajectory, X)
-    if paths.shape[2] == 1:
-        paths = np.concatenate([paths, np.zeros_like(paths)], axis=2)
+    paths = _plane(_centroid_paths(trajectory, X))
     if X is not None:
-        X = np.asarray(X, dtype=float)
-        X = X[:: -(-len(X) // 1500)]
-        ax.plot(X[:, 0], X[:, 1] if X.shape[1] > 1 else 0 * X[:, 0], ".", color="0.82", markersize=3, zorder=0)
-    last = range(len(paths))[-1 if step is None else step]
+        shown = _plane(np.asarray(X, dtype=float)[:: -(-len(X) // 1500)])
+        ax.plot(*shown.T, ".", color="0.82", markersize=3, zorder=0)
     beta = trajectory.betas / trajectory.unit
     norm = LogNorm(beta[0], beta[-1] if len(beta) > 1 else 2 * beta[0])
-    colours = None
-    for path in paths[: last + 1, :, :2].transpose(1, 0, 2):
+    for path in paths.transpose(1, 0, 2):
         pieces = np.stack([path[:-1], path[1:]], axis=1)
-        colours = LineCollection(pieces, cmap=SEQUENTIAL, norm=norm, array=beta[1 : last + 1], linewidths=2.4)
+        colours = LineCollection(pieces, cmap=SEQUENTIAL, norm=norm, array=beta[1:], linewidths=2.4)
         ax.add_collection(colours)
-    ax.plot(paths[last, :, 0], paths[last, :, 1], "o", markersize=6, color="black", markerfacecolor="white", zorder=3)
+    ax.plot(*paths[-1].T, "o", markersize=6, color="black", markerfacecolor="white", zorder=3)
     ax.margins(0.08)
-    ax.autoscale_view()
     ax.set_aspect("equal", adjustable="datalim")
-    ax.set_xlabel("first coordinate")
-    ax.set_ylabel("second coordinate")
+    ax.set(xlabel="first coordinate", ylabel="second coordinate")
     bar = ax.figure.colorbar(colours, ax=ax, label=TEMPERATURE)
     _temperature_ticks(bar.ax.yaxis)
     bar.outline.set_visible(False)
@@ -476,20 +457,12 @@ def assignment_probabilities(trajectory, t=-1, ax=None, colourbar=True):
     ax = _axes(ax)
     clusters = cluster_order(trajectory)
     order, _, edges = _blocks(np.argsort(clusters)[trajectory.labels(-1)])
-    picture = ax.imshow(
-        trajectory.probabilities[t][np.ix_(order, clusters)].T,
-        cmap=SEQUENTIAL,
-        vmin=0,
-        vmax=1,
-        aspect="auto",
-        interpolation="nearest",
-        extent=(0, trajectory.n_objects, trajectory.n_clusters + 0.5, 0.5),
-    )
+    image = trajectory.probabilities[t][np.ix_(order, clusters)].T
+    picture = _image(ax, image, (0, trajectory.n_objects, trajectory.n_clusters + 0.5, 0.5), aspect="auto")
     for edge in edges[1:-1]:
         ax.axvline(edge, color="white", linewidth=0.6)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set_xlabel("objects, ordered by their coldest cluster")
-    ax.set_ylabel("cluster")
+    ax.set(xlabel="objects, ordered by their coldest cluster", ylabel="cluster")
     if colourbar:
         bar = ax.figure.colorbar(picture, ax=ax, label="assignment probability", fraction=0.06, pad=0.03)
         bar.outline.set_visible(False)
@@ -516,13 +489,10 @@ def labels_scatter(X, labels, centroids=None, ax=None):
         raise ValueError(f"X must be a non-empty 2-D array (objects, features), got shape {X.shape}")
     labels = check_labels("labels", labels, len(X))
     ax = _axes(ax)
-    second = X[:, 1] if X.shape[1] > 1 else np.zeros(len(X))
     size = float(np.clip(110 / np.sqrt(len(X)), 2.5, 6))
     for k in np.unique(labels):
-        mine = labels == k
         ax.plot(
-            X[mine, 0],
-            second[mine],
+            *_plane(X[labels == k]).T,
             MARKERS[k % len(MARKERS)],
             color=COLOURS[k % len(COLOURS)],
             markersize=size,
@@ -531,13 +501,11 @@ def labels_scatter(X, labels, centroids=None, ax=None):
             label=f"cluster {k + 1}",
         )
     if centroids is not None:
-        centroids = np.asarray(centroids, dtype=float)
-        height = centroids[:, 1] if centroids.shape[1] > 1 else np.zeros(len(centroids))
+        places = _plane(np.asarray(centroids, dtype=float)).T
         for width, colour in ((4.5, "white"), (2.0, "black")):
-            ax.plot(centroids[:, 0], height, "x", color=colour, markersize=8, markeredgewidth=width, zorder=3)
+            ax.plot(*places, "x", color=colour, markersize=8, markeredgewidth=width, zorder=3)
     ax.set_aspect("equal", adjustable="datalim")
-    ax.set_xlabel("first coordinate")
-    ax.set_ylabel("second coordinate")
+    ax.set(xlabel="first coordinate", ylabel="second coordinate")
     return ax
 
 
@@ -556,10 +524,8 @@ def clusters_against_classes(labels, classes, class_names=None, ax=None):
     """
     labels = check_labels("labels", labels)
     classes = check_labels("classes", classes, len(labels))
-    clusters, rows = np.unique(labels, return_inverse=True)
-    kinds, columns = np.unique(classes, return_inverse=True)
-    counts = np.zeros((len(clusters), len(kinds)), dtype=int)
-    np.add.at(counts, (rows, columns), 1)
+    clusters, kinds = np.unique(labels), np.unique(classes)
+    counts = _contingency("labels", labels, "classes", classes).astype(int)
     names = kinds if class_names is None else [class_names[kind] for kind in kinds]
     ax = _axes(ax, (1.6 + 0.8 * len(kinds), 1.2 + 0.4 * len(clusters)))
     ax.imshow(counts, cmap=SEQUENTIAL, vmin=0, aspect="auto")
@@ -568,10 +534,8 @@ def clusters_against_classes(labels, classes, class_names=None, ax=None):
     ax.set_xticks(range(len(kinds)), names)
     ax.set_yticks(range(len(clusters)), clusters + 1)
     ax.tick_params(length=0)
-    ax.set_xlabel("class")
-    ax.set_ylabel("cluster")
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    ax.set(xlabel="class", ylabel="cluster")
+    ax.spines[:].set_visible(False)
     return ax
 
 
@@ -602,8 +566,7 @@ def median_and_quartiles(x, values, label="", minimum=False, ax=None):
     ax.plot(x, middle, label=label, **drawn)
     if minimum:
         best = int(middle.argmin())
-        ring = drawn | {"linestyle": "", "markersize": 9, "markerfacecolor": "none"}
-        ax.plot(x[best], middle[best], label="_best", **ring)
+        _ring(ax, x[best], middle[best], drawn["marker"], drawn["color"])
     return ax
 
 
@@ -640,9 +603,8 @@ def capacity_with_null(n_clusters, observed, null, ax=None, label="data"):
     ax.plot(n_clusters, observed, label=label, **drawn)
     top = max(1.15 * observed.max(), 1.1 * (mean + spread).max(), 0.1)
     ax.set_ylim(-0.03 * top, max(top, ax.get_ylim()[1] if len(ax.lines) > 2 else 0))
-    ax.set_xlabel("number of clusters offered $K$")
-    ax.set_ylabel("capacity (bits per object)")
-    lines = [line for line in ax.lines if not line.get_label().startswith("_")]
+    ax.set(xlabel="number of clusters offered $K$", ylabel="capacity (bits per object)")
+    lines = _curves(ax)
     ax.legend([*lines, ax.lines[0]], [*(line.get_label() for line in lines), "without structure"], **BACKING)
     return ax
 
@@ -671,12 +633,10 @@ def coclustering_comparison(reference, alternative, ax=None):
     shown = order[:: -(-len(order) // LARGEST_IMAGE)]
     ref, alt = reference[shown], alternative[shown]
     image = 2 * (ref[:, None] == ref) + (alt[:, None] == alt)
-    extent = (0, len(order), len(order), 0)
-    ax.imshow(image, cmap=ListedColormap(PAIRS), vmin=0, vmax=3, extent=extent, interpolation="nearest")
+    _image(ax, image, (0, len(order), len(order), 0), high=3, cmap=ListedColormap(PAIRS))
     ax.set_yticks((edges[1:] + edges[:-1]) / 2, present + 1)
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel("objects, ordered by reference cluster")
-    ax.set_ylabel("reference cluster")
+    ax.set(xlabel="objects, ordered by reference cluster", ylabel="reference cluster")
     words = ("together in neither", "in the alternative only", "in the reference only", "together in both")
     patches = [Patch(facecolor=colour, edgecolor="0.3", label=word) for colour, word in zip(PAIRS, words, strict=True)]
     ax.legend(handles=patches[::-1], loc="upper left", bbox_to_anchor=(1.02, 1))

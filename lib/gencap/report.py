@@ -4,7 +4,6 @@ import base64
 import html
 import io
 import json
-import os
 from collections import Counter
 from datetime import UTC, datetime
 
@@ -59,6 +58,8 @@ def write(records, found):
     seconds = sum(r["seconds"] for r in records)
     failures = [r for r in records if r["status"] == "failed"]
     parts = [
+        "<!DOCTYPE html><html lang=en><head><meta charset=utf-8><title>gencap report</title>"
+        f"<meta name=viewport content='width=device-width'><style>{_STYLE}</style></head><body>",
         "<h1>gencap: what reproduces</h1>",
         f"<p class=sub>{done} of {len(records)} notebooks done, {seconds:.0f} s of notebook time; "
         f"claims: {count(found)}. Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC.</p>",
@@ -66,24 +67,21 @@ def write(records, found):
         "<h2>Notebooks</h2><div class=cards>",
         *map(_card, records),
         f"</div><h2>Claims</h2><p class=sub>{SOURCES}</p>",
-        "<div class=wide><table><thead><tr><th>id<th>source<th>statement<th>published<th>accepted"
-        "<th>obtained<th>verdict<th>notebook</tr></thead><tbody>",
-        *_claim_rows(records, found),
-        "</tbody></table></div><h2>Runs</h2><div class=wide><table><thead><tr><th>notebook<th>status<th>profile<th>seed"
-        "<th>seconds<th>started (UTC)<th>parameters</tr></thead><tbody>",
-        *map(_run_row, records),
-        "</tbody></table></div><h2>Versions</h2><p>",
-        ", ".join(f"{_text(name)} {_text(version)}" for name, version in runner.versions().items()),
-        "</p>",
+        *_table("id, source, statement, published, accepted, obtained, verdict, notebook", _claim_rows(records, found)),
+        "<h2>Runs</h2>",
+        *_table("notebook, status, profile, seed, seconds, started (UTC), parameters", map(_run_row, records)),
+        "<h2>Versions</h2>",
+        "<p>" + ", ".join(f"{_text(name)} {_text(version)}" for name, version in runner.versions().items()) + "</p>",
+        "</body></html>\n",
     ]
     with replacing(page, "w") as stream:
-        stream.write(
-            "<!DOCTYPE html><html lang=en><head><meta charset=utf-8><title>gencap report</title>"
-            f"<meta name=viewport content='width=device-width'><style>{_STYLE}</style></head><body>"
-            + "\n".join(parts)
-            + "</body></html>\n"
-        )
+        stream.write("\n".join(parts))
     return page
+
+
+def _table(columns, rows):
+    head = "".join(f"<th>{column}" for column in columns.split(", "))
+    return [f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>", *rows, "</tbody></table></div>"]
 
 
 def _text(value):
@@ -94,22 +92,17 @@ def _stem(record):
     return record["notebook"].removesuffix(".ipynb")
 
 
-def _files(record):
-    """Folder of a run and the common name of its notebook and page."""
-    folder = runner.run_folder(record["notebook"], record["parameters"])
-    return folder, ("failed-" if record["status"] == "failed" else "") + _stem(record)
+def _file(record, suffix):
+    """Path of a run's notebook or page."""
+    name = ("failed-" if record["status"] == "failed" else "") + _stem(record) + suffix
+    return runner.run_folder(record["notebook"], record["parameters"]) / name
 
 
 def _link(record, text):
-    folder, name = _files(record)
-    if not (folder / f"{name}.html").exists():
+    page = _file(record, ".html")
+    if not page.exists():
         return _text(text)
-    target = os.path.relpath(folder / f"{name}.html", project_folder() / "build").replace(os.sep, "/")
-    return f"<a href='{_text(target)}'>{_text(text)}</a>"
-
-
-def _pill(verdict):
-    return f"<span class='verdict {verdict.replace(' ', '-')}'>{verdict}</span>"
+    return f"<a href='{_text(page.relative_to(project_folder() / 'build').as_posix())}'>{_text(text)}</a>"
 
 
 def _claim_rows(records, found):
@@ -121,31 +114,23 @@ def _claim_rows(records, found):
     for row in sorted(claims.published().values(), key=lambda row: row["id"] not in by_id):
         blank = {"obtained": None, "verdict": "not checked", "reason": "", "notebook": ""}
         for claim in by_id.get(row["id"], [blank]):
-            run = runs.get(claim["notebook"])
+            run, verdict = runs.get(claim["notebook"]), claim["verdict"]
             place = f"{row['source']}, {row['place']}"
             link = _link(run, _stem(run)) if run else ""
             profile = f" ({claim['profile']})" if claim["notebook"] else ""
+            pill = f"<span class='verdict {verdict.replace(' ', '-')}'>{verdict}</span>"
             reason = f"<br><span class=reason>{_text(claim['reason'])}</span>" if claim["reason"] else ""
             cells = [place, row["statement"], row["published"], claims.band(row), claims.show(claim["obtained"])]
-            yield (
-                f"<tr><td class=id>{_text(row['id'])}"
-                + "".join(f"<td>{_text(cell)}" for cell in cells)
-                + f"<td>{_pill(claim['verdict'])}{reason}<td>{link}{profile}</tr>"
-            )
+            texts = "".join(f"<td>{_text(cell)}" for cell in cells)
+            yield f"<tr><td class=id>{_text(row['id'])}{texts}<td>{pill}{reason}<td>{link}{profile}</tr>"
 
 
 def _card(record):
-    folder, name = _files(record)
-    picture, title = _picture_and_title(folder / f"{name}.ipynb")
-    image = (
-        f"<img alt='first figure of {_text(_stem(record))}' src='{picture}'>"
-        if picture
-        else ("<div class=none>no figure</div>")
-    )
-    status = f"{count(record['claims'])}" if record["status"] == "done" else "failed"
-    text = (
-        f"<b>{_link(record, title or _stem(record))}</b><br>{_text(_stem(record))}: {record['seconds']:.0f} s, {status}"
-    )
+    name = _text(_stem(record))
+    picture, title = _picture_and_title(_file(record, ".ipynb"))
+    image = f"<img alt='first figure of {name}' src='{picture}'>" if picture else "<div class=none>no figure</div>"
+    status = count(record["claims"]) if record["status"] == "done" else "failed"
+    text = f"<b>{_link(record, title or _stem(record))}</b><br>{name}: {record['seconds']:.0f} s, {status}"
     return f"<div class=card>{image}<div class=text>{text}</div></div>"
 
 
@@ -180,10 +165,6 @@ def _failure(record):
 def _run_row(record):
     values = ", ".join(f"{k}={v!r}" for k, v in record["parameters"].items())
     status = record["status"] + (", inputs have changed since" if record.get("stale") else "")
-    cells = (status, record["profile"], record["seed"], f"{record['seconds']:.1f}")
     started = record.get("started", "").removesuffix("+00:00").replace("T", " ")
-    return (
-        f"<tr><td>{_link(record, _stem(record))}"
-        + "".join(f"<td>{_text(c)}" for c in (*cells, started, values))
-        + ("</tr>")
-    )
+    cells = (status, record["profile"], record["seed"], f"{record['seconds']:.1f}", started, values)
+    return f"<tr><td>{_link(record, _stem(record))}" + "".join(f"<td>{_text(cell)}" for cell in cells) + "</tr>"

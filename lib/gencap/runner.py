@@ -128,10 +128,9 @@ def read_notebook(path):
         for cell in notebook["cells"]:
             cell["cell_type"] + "".join(cell["source"])
         return notebook
-    except KeyError as error:
-        raise ParameterError(f"{path} cannot be read as a notebook: it has no {error}") from None
-    except (OSError, ValueError, TypeError) as error:
-        raise ParameterError(f"{path} cannot be read as a notebook: {error}") from None
+    except (KeyError, OSError, ValueError, TypeError) as error:
+        why = f"it has no {error}" if isinstance(error, KeyError) else error
+        raise ParameterError(f"{path} cannot be read as a notebook: {why}") from None
 
 
 def parameters(path):
@@ -218,13 +217,13 @@ def run_folder(path, values):
 def finished(path, values):
     """Return the record of a finished run whose inputs did not change, else None."""
     record = read_record(run_folder(path, values) / "run.json")
-    return record if record and record["status"] == "done" and _unchanged(path, record, values) else None
+    return record if record and record["status"] == "done" and _unchanged(path, record) else None
 
 
-def _unchanged(path, record, values):
+def _unchanged(path, record):
     """Whether a record's inputs are those of now; a notebook that can no longer be read has changed."""
     with contextlib.suppress(ParameterError):
-        return record["inputs"] == inputs(path, values)
+        return record["inputs"] == inputs(path, record["parameters"])
     return False
 
 
@@ -265,6 +264,8 @@ def run(path, values, progress=None):
     NotebookFailed
         A cell raised. The notebook up to it is kept as failed-NAME.ipynb, and no other result stands beside it.
     """
+    from nbconvert import HTMLExporter
+
     path, folder = Path(path).resolve(), run_folder(path, values)
     folder.mkdir(parents=True, exist_ok=True)
     defaults = {name: p.default for name, p in parameters(path).items()}
@@ -294,7 +295,7 @@ def run(path, values, progress=None):
             "error": error,
             "claims": list({c["id"]: c for c in map(json.loads, lines)}.values()),
         }
-        page = _to_html(output)
+        page = HTMLExporter(template_name="lab").from_filename(str(output))[0]
         # run.json goes first and comes last: whatever stands in the folder without it counts as nothing.
         kept, other = (f"failed-{path.stem}", path.stem)[:: 1 if error else -1]
         for old in ("run.json", f"{other}.ipynb", f"{other}.html"):
@@ -318,7 +319,7 @@ def _execute(path, output, changed, environment, progress):
         """papermill's own engine, with an environment for the kernel and a call after every cell."""
 
         @classmethod
-        def execute_managed_notebook(cls, nb_man, kernel_name, start_timeout=60, **_):
+        def execute_managed_notebook(cls, nb_man, kernel_name, **_):
             complete, total = nb_man.cell_complete, len(nb_man.nb.cells)
 
             def cell_complete(cell, cell_index=None, **kwargs):
@@ -327,14 +328,8 @@ def _execute(path, output, changed, environment, progress):
                     progress(cell_index + 1, total)
 
             nb_man.cell_complete = cell_complete
-            client = PapermillNotebookClient(
-                nb_man,
-                kernel_name=kernel_name,
-                startup_timeout=start_timeout,
-                extra_arguments=["--IPKernelApp.log_level=40"],
-                log=logger,
-            )
-            return client.execute(env=environment)
+            quiet = {"log": logger, "extra_arguments": ["--IPKernelApp.log_level=40"]}
+            return PapermillNotebookClient(nb_man, kernel_name=kernel_name, **quiet).execute(env=environment)
 
     papermill_engines.register("gencap", _WithEnvironment)
     logger.setLevel("ERROR")  # it warns of entries it cannot parse; ours are checked already
@@ -352,12 +347,6 @@ def _execute(path, output, changed, environment, progress):
     except papermill.PapermillExecutionError as error:
         plain = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
         return {"cell": error.exec_count, "name": error.ename, "message": error.evalue, "traceback": plain}
-
-
-def _to_html(notebook):
-    from nbconvert import HTMLExporter
-
-    return HTMLExporter(template_name="lab").from_filename(str(notebook))[0]
 
 
 def write_json(path, value):
@@ -391,7 +380,7 @@ def run_all(paths, profile="quick", jobs=None):
     """
     from tqdm import tqdm
 
-    stop, lock, children = threading.Event(), threading.Lock(), set()
+    stop, lock, children = threading.Event(), threading.Lock(), []
     # A group of its own: Ctrl-C reaches a child once, through us.
     group = (
         {"start_new_session": True} if os.name == "posix" else {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
@@ -422,7 +411,7 @@ def run_all(paths, profile="quick", jobs=None):
             child = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", **group
             )
-            children.add(child)
+            children.append(child)
         said = []
         quiet = 0.1 if sys.stderr.isatty() else 30
         total = len(read_notebook(path)["cells"])
@@ -434,18 +423,15 @@ def run_all(paths, profile="quick", jobs=None):
                 else:
                     said.append(line)
         child.wait()
-        with lock:
-            children.discard(child)
         return read_record(result) or lost(path, values, "exit status", child.returncode, "".join(said).strip())
 
     with ThreadPoolExecutor(jobs or min(2, os.cpu_count() or 1)) as pool:
-        futures = [pool.submit(one, Path(path)) for path in paths]
         try:
-            return [future.result() for future in futures]
+            return list(pool.map(one, map(Path, paths)))
         except BaseException:
             stop.set()
             with lock:
-                for child in children:
+                for child in children:  # one that has ended gets no signal
                     child.send_signal(signal.SIGINT) if os.name == "posix" else child.terminate()
             raise
 
@@ -459,7 +445,7 @@ def gather_claims(records):
     here = {path.name: path for path in notebooks()}
     full = [read_record(p) for p in sorted((project_folder() / "build" / "runs").glob("*/*/run.json"))]
     full = [r for r in full if r and r["profile"] == "full" and r["changed"] == ["profile"] and r["status"] == "done"]
-    full = [r for r in full if r["notebook"] in here and _unchanged(here[r["notebook"]], r, r["parameters"])]
+    full = [r for r in full if r["notebook"] in here and _unchanged(here[r["notebook"]], r)]
     merged = {}
     for run_ in [r for r in records if r["status"] == "done"] + full:
         for claim in run_["claims"]:
@@ -479,4 +465,4 @@ def last_record(path):
     found = (project_folder() / "build" / "runs" / Path(path).stem).glob("*/run.json")
     found = [r for r in map(read_record, found) if r and set(r["changed"]) <= {"profile"}]
     latest = max(found, key=lambda r: r["started"], default=None)
-    return latest and latest | {"stale": not _unchanged(path, latest, latest["parameters"])}
+    return latest and latest | {"stale": not _unchanged(path, latest)}

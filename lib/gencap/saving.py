@@ -37,10 +37,8 @@ def save_executed(path):
     """
     notebook = nbformat.read(path, as_version=4)
     environment = {name: value for name, value in os.environ.items() if name != "GENCAP_DATA"}
-    client = NotebookClient(
-        notebook, timeout=None, kernel_name="python3", resources={"metadata": {"path": os.path.dirname(path) or "."}}
-    )
-    client.execute(env=environment)
+    where = {"metadata": {"path": os.path.dirname(path) or "."}}
+    NotebookClient(notebook, timeout=None, kernel_name="python3", resources=where).execute(env=environment)
     shrink(notebook)
     with replacing(path, "w") as stream:
         nbformat.write(notebook, stream)

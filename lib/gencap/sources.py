@@ -5,7 +5,6 @@ names, then in the cache, then at the address in `SOURCES`, the one table of add
 """
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +13,7 @@ import pooch
 from gencap.resources import data_path
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """Where a file comes from: `embedded` in the package, or at `url` (None: no address known) with `sha256`."""
 
     file: str
@@ -75,11 +73,9 @@ def _locate(source):
     """State and path of a file, without fetching it."""
     if source.embedded:
         return "embedded", data_path(source.file)
-    folder = os.environ.get("GENCAP_DATA")
-    if folder and (Path(folder) / source.file).is_file():
-        return "GENCAP_DATA", Path(folder) / source.file
-    if (cache_folder() / source.file).is_file():
-        return "cached", cache_folder() / source.file
+    for state, folder in (("GENCAP_DATA", os.environ.get("GENCAP_DATA")), ("cached", cache_folder())):
+        if folder and (path := Path(folder) / source.file).is_file():
+            return state, path
     return ("missing" if source.url is None else "fetchable"), None
 
 

@@ -59,6 +59,14 @@ class Axis:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
+def _axis(values, label, argument):
+    """Axis with at least one value; a plain sequence gets the label."""
+    axis = values if isinstance(values, Axis) else Axis(list(values), label)
+    if len(axis.values) == 0:
+        raise ValueError(f"{argument} has no values, accepted is at least one")
+    return axis
+
+
 class Explorer(ipywidgets.VBox):
     """Sliders, a picture and a sentence.
 
@@ -99,40 +107,31 @@ class Explorer(ipywidgets.VBox):
             raise TypeError(f"axes must be a dict of name -> Axis or sequence, got {type(axes).__name__}")
         if not axes:
             raise ValueError("axes is empty, accepted is a dict with at least one axis")
+        describe = (lambda **indices: "") if describe is None else describe
         for name, function in (("draw", draw), ("describe", describe)):
-            if not callable(function) and not (name == "describe" and function is None):
+            if not callable(function):
                 raise TypeError(f"{name} must be callable, got {type(function).__name__}")
-        self.axes = {
-            name: axis if isinstance(axis, Axis) else Axis(list(axis), name.replace("_", " "))
-            for name, axis in axes.items()
-        }
-        for name, axis in self.axes.items():
-            if len(axis.values) == 0:
-                raise ValueError(f"axes[{name!r}] has no values, accepted is at least one")
+        self.axes = {name: _axis(values, name.replace("_", " "), f"axes[{name!r}]") for name, values in axes.items()}
         self._draw, self._describe = draw, describe
         self._figure = Figure(figsize=size, dpi=100)
         self._canvas = FigureCanvasAgg(self._figure)
         self._places = []
         self.picture = ipywidgets.Image(format="png", layout={"width": f"{100 * size[0]:.0f}px", "max_width": "100%"})
-        self.text = ipywidgets.HTML()
-        self.sliders = {name: self._slider(name, axis) for name, axis in self.axes.items()}
         self.picture.add_class("gencap-picture")
-        self.text.add_class("gencap-text")
+        self.text = ipywidgets.HTML().add_class("gencap-text")
+        self.sliders = {name: self._slider(name, axis) for name, axis in self.axes.items()}
         for slider in self.sliders.values():
             slider.observe(self._moved, "index")
         self.select(**(start or {}))
         super().__init__([*self._controls(), self.picture, self.text])
 
     def _slider(self, name, axis):
-        slider = ipywidgets.SelectionSlider(
+        return ipywidgets.SelectionSlider(
             options=[(axis.text(index), index) for index in range(len(axis.values))],
             description=axis.title,
-            continuous_update=True,
             style={"description_width": "initial"},
             layout={"width": "42em", "max_width": "100%"},
-        )
-        slider.add_class("gencap-" + name.removeprefix("n_").replace("_", "-"))
-        return slider
+        ).add_class("gencap-" + name.removeprefix("n_").replace("_", "-"))
 
     def _controls(self):
         """Rows above the picture; the first axis with a choice gets the play button."""
@@ -190,7 +189,7 @@ class Explorer(ipywidgets.VBox):
                 self._draw(self._figure, **indices)
                 self._arrange()
                 self._canvas.draw()
-            words = self._describe(**indices) if self._describe else ""
+            words = self._describe(**indices)
         except Exception as error:
             # An error behind a slider would only reach the log; the reader shall see that the picture is not current.
             self.text.value = f"<b>Not drawn: {html.escape(str(error))}</b>"
@@ -244,45 +243,32 @@ class TemperatureExplorer(Explorer):
     """
 
     def __init__(self, run, X=None, **parameters):
-        if not callable(run):
-            if parameters:
-                raise TypeError(f"run must be callable to vary {', '.join(parameters)}, got {type(run).__name__}")
-            finished = run
-            run = lambda: finished  # noqa: E731
+        if parameters and not callable(run):
+            raise TypeError(f"run must be callable to vary {', '.join(parameters)}, got {type(run).__name__}")
         parameters = {
-            name: axis if isinstance(axis, Axis) else Axis(list(axis), name.replace("n_clusters", "clusters offered"))
-            for name, axis in parameters.items()
+            name: _axis(values, name.replace("n_clusters", "clusters offered"), name)
+            for name, values in parameters.items()
         }
-        for name, axis in parameters.items():
-            if len(axis.values) == 0:
-                raise ValueError(f"{name} has no values, accepted is at least one")
-        self._results = _compute(run, parameters)
-        self._show(X)
+        self._results = _compute(run if callable(run) else lambda: run, parameters)
+        self._X = None if X is None else np.asarray(X)
+        if X is not None and self._X.ndim != 2:
+            raise ValueError(f"X must be a matrix, got shape {self._X.shape}")
+        self._similarity = X is not None and self._X.shape[0] == self._X.shape[1] and np.allclose(self._X, self._X.T)
+        self._limits = plots._colour_limits(self._X) if self._similarity else None
         trajectories = [trajectory for trajectory, _ in self._results.values()]
-        steps = {trajectory.n_steps for trajectory in trajectories}
-        objects = {trajectory.n_objects for trajectory in trajectories}
-        for what, found in (("temperatures", steps), ("objects", objects)):
+        for what, name in (("temperatures", "n_steps"), ("objects", "n_objects")):
+            found = sorted({getattr(trajectory, name) for trajectory in trajectories})
             if len(found) > 1:
-                raise ValueError(f"trajectories have {sorted(found)} {what}, accepted is one number of {what} for all")
-        if X is not None and len(X) != trajectories[0].n_objects:
-            raise ValueError(
-                f"X has {len(X)} rows, accepted is one for each of the {trajectories[0].n_objects} objects"
-            )
+                raise ValueError(f"trajectories have {found} {what}, accepted is one number of {what} for all")
+        n_objects, n_steps = trajectories[0].n_objects, trajectories[0].n_steps
+        if X is not None and len(X) != n_objects:
+            raise ValueError(f"X has {len(X)} rows, accepted is one for each of the {n_objects} objects")
         capacities = [capacity for _, capacity in self._results.values() if capacity is not None]
         self._top = max([0.1, *(1.25 * float(np.max(capacity.curve)) for capacity in capacities)])
         temperature = Axis(trajectories[0].betas / trajectories[0].unit, "inverse temperature", "first split = 1")
         first = next(iter(self._results.values()))[1]
-        start = {"temperature": trajectories[0].n_steps - 1 if first is None else int(np.argmax(first.curve))}
+        start = {"temperature": n_steps - 1 if first is None else first.index}
         super().__init__({"temperature": temperature, **parameters}, self._picture, self._sentence, start)
-
-    def _show(self, X):
-        self._X = None if X is None else np.asarray(X)
-        if self._X is not None and self._X.ndim != 2:
-            raise ValueError(f"X must be a matrix, got shape {self._X.shape}")
-        self._similarity = X is not None and self._X.shape[0] == self._X.shape[1] and np.allclose(self._X, self._X.T)
-        self._limits = None
-        if self._similarity and len(self._X) > 1:
-            self._limits = np.percentile(self._X[~np.eye(len(self._X), dtype=bool)], [1, 99])
 
     def _result(self, indices):
         return self._results[tuple(index for name, index in indices.items() if name != "temperature")]
@@ -319,11 +305,10 @@ class TemperatureExplorer(Explorer):
             f"with {', '.join(map(str, sizes))} objects{f' ({rest} more in tiny clusters)' if rest else ''}."
         ]
         if capacity is not None:
-            best = int(np.argmax(capacity.curve))
             now = round(float(capacity.curve[temperature]), 2) + 0.0  # no -0.00
             words.append(
                 f"Information {now:.2f} bits per object; the maximum, the capacity, is {capacity.value:.2f} bits "
-                f"at step {best + 1}."
+                f"at step {capacity.index + 1}."
             )
         return " ".join(words)
 
