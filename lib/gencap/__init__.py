@@ -4,12 +4,11 @@ The public names are loaded on first use, so a worker or a headless user pays fo
 """
 
 import importlib
-import pkgutil
 
 __version__ = "0.1.0"
 
-# Every room is used as gc.ROOM; these also give names to the package.
-_NAMES = {
+# room -> the names it gives to the package; a room without names is used as gc.ROOM
+_ROOMS = {
     "annealing": ("Trajectory",),
     "capacity": (
         "Capacity",
@@ -21,6 +20,9 @@ _NAMES = {
         "shannon_capacity",
     ),
     "centroid": ("AnnealedKMeans",),
+    "checks": (),
+    "claims": (),
+    "coding": (),
     "comparison": ("Comparison", "compare_models"),
     "criteria": (
         "CriteriaTable",
@@ -33,13 +35,22 @@ _NAMES = {
         "mixture_parameters",
     ),
     "cuts": ("NormalizedCut", "AdaptiveRatioCut"),
+    "datasets": (),
     "dominant": ("DominantSets",),
+    "expression": (),
     "factorization": ("NoisyOrFactorization",),
+    "measures": (),
     "metrics": ("align_labels",),
     "nulls": ("CapacityNull", "capacity_null"),
     "pairwise": ("PairwiseClustering",),
+    "phases": (),
+    "plots": (),
     "protocols": ("SimilarityPair", "Views", "interleave", "random_split", "replicates"),
     "quadratic": ("CorrelationClustering", "MinCut", "MaxCut"),
+    "report": (),
+    "resources": (),
+    "runner": (),
+    "saving": (),
     "selection": (
         "Instability",
         "Selection",
@@ -51,6 +62,7 @@ _NAMES = {
         "select_n_clusters",
     ),
     "similarity": ("SimilarityClustering",),
+    "sources": (),
     "transfer": (
         "TransferSelection",
         "select_by_transfer_cost",
@@ -59,9 +71,9 @@ _NAMES = {
         "transfer_costs",
         "transfer_labels",
     ),
+    "widgets": (),
 }
-_HOME = {name: room for room, names in _NAMES.items() for name in names}
-_ROOMS = [room.name for room in pkgutil.iter_modules(__path__) if not (room.ispkg or room.name.startswith("_"))]
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = sorted([*_ROOMS, *_HOME])
 
 
