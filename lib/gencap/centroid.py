@@ -303,15 +303,14 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     def _run_gibbs(self, X, betas, scale, starts, rng):
         n_objects, n_clusters, n_sweeps = len(X), self.n_clusters, self.n_sweeps
         shape = (n_clusters, X.shape[1])
-        labels, mass, sums = rng.integers(n_clusters, size=n_objects), np.zeros(n_clusters), np.zeros(shape)
+        labels = rng.integers(n_clusters, size=n_objects)
         centroids = PERTURBATION * scale * rng.standard_normal(shape) / np.sqrt(shape[1])
-        np.add.at(mass, labels, 1.0)
-        np.add.at(sums, labels, X)
         none, path = np.empty((0, 0)), np.empty((len(betas), *shape))
         potentials = np.zeros((len(betas), n_objects, n_clusters))
         for t, beta in enumerate(betas):
             if starts is not None:
                 centroids, labels = starts[0][t], starts[1][t].copy()
+            if t == 0 or starts is not None:  # the sweeps keep them up to date
                 mass, sums = np.zeros(n_clusters), np.zeros(shape)
                 np.add.at(mass, labels, 1.0)
                 np.add.at(sums, labels, X)
