@@ -146,14 +146,12 @@ def as_array(name, X, dtype):
         raise TypeError(f"{name} is a sparse {type(X).__name__}, accepted is a dense array: {name}.toarray()")
     check_unmasked(name, X)
     try:
-        complex_ = np.iscomplexobj(X)
-        with np.errstate(over="ignore"):  # what overflows is refused below, with the argument's name
-            array = None if complex_ else np.asarray(X, dtype=dtype, order="C")
+        if not np.iscomplexobj(X):
+            with np.errstate(over="ignore"):  # what overflows is refused later, with the argument's name
+                return np.asarray(X, dtype=dtype, order="C")
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} is no array of numbers: {error}") from None
-    if complex_:
-        raise ValueError(f"{name} is complex; accepted are real numbers only")
-    return array
+    raise ValueError(f"{name} is complex; accepted are real numbers only")
 
 
 def _largest_magnitude(name, values, given):
