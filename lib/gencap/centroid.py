@@ -273,20 +273,16 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             check_integer("random_state", seed, 0, 2**32 - 1)
             seed = check_random_state(seed).randint(2**31)
         starts = None if init is None else ((init.centroids - offset) @ basis, init.probabilities.argmax(axis=2))
-        best = None
-        for child in np.random.SeedSequence(seed).spawn(n_init):
-            rng = np.random.default_rng(child)
-            run = self._run_em if self.inference == "meanfield" else self._run_gibbs
-            centroids, potentials, sweeps = run(X, betas, np.sqrt(spread), starts, rng)
-            cost = self._labels_cost(potentials[-1].argmin(axis=1), X)
-            if best is None or cost < best[0]:
-                best = cost, centroids, potentials, sweeps
-        _, centroids, potentials, self._n_sweeps_done = best
-        probabilities = np.empty_like(potentials)
-        costs = np.empty(len(betas))
-        for t, beta in enumerate(betas):
-            probabilities[t] = softmax(-beta * potentials[t])
-            costs[t] = self._labels_cost(probabilities[t].argmax(axis=1), X)
+        run = self._run_em if self.inference == "meanfield" else self._run_gibbs
+        rngs = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(n_init))
+        runs = (run(X, betas, np.sqrt(spread), starts, rng) for rng in rngs)  # one by one: only the best is kept
+        # A run is (centroids, potentials, sweeps).
+        best = min(runs, key=lambda done: self._labels_cost(done[1][-1].argmin(axis=1), X))
+        centroids, potentials, self._n_sweeps_done = best
+        probabilities = -betas[:, None, None] * potentials
+        for step in probabilities:
+            softmax(step)  # in place
+        costs = np.array([self._labels_cost(step.argmax(axis=1), X) for step in probabilities])
         return Trajectory(betas, probabilities, potentials, costs, centroids @ basis.T + offset, unit)
 
     def _run_em(self, X, betas, scale, starts, rng):
@@ -307,15 +303,14 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     def _run_gibbs(self, X, betas, scale, starts, rng):
         n_objects, n_clusters, n_sweeps = len(X), self.n_clusters, self.n_sweeps
         shape = (n_clusters, X.shape[1])
-        labels, mass, sums = rng.integers(n_clusters, size=n_objects), np.zeros(n_clusters), np.zeros(shape)
+        labels = rng.integers(n_clusters, size=n_objects)
         centroids = PERTURBATION * scale * rng.standard_normal(shape) / np.sqrt(shape[1])
-        np.add.at(mass, labels, 1.0)
-        np.add.at(sums, labels, X)
         none, path = np.empty((0, 0)), np.empty((len(betas), *shape))
         potentials = np.zeros((len(betas), n_objects, n_clusters))
         for t, beta in enumerate(betas):
             if starts is not None:
                 centroids, labels = starts[0][t], starts[1][t].copy()
+            if t == 0 or starts is not None:  # the sweeps keep them up to date
                 mass, sums = np.zeros(n_clusters), np.zeros(shape)
                 np.add.at(mass, labels, 1.0)
                 np.add.at(sums, labels, X)

@@ -129,8 +129,8 @@ def check_vectors(name, X, dtype=np.float64):
     given, X = X, as_array(name, X, dtype)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"{name} must be a non-empty 2-D array (objects, features), got shape {X.shape}")
-    _check_finite(name, X)
-    _check_magnitude(name, X, given, max(X.max(), -X.min()) if X.dtype.kind == "f" else 1.0)
+    if X.dtype.kind == "f":
+        _largest_magnitude(name, X, given)
     return X
 
 
@@ -146,34 +146,27 @@ def as_array(name, X, dtype):
         raise TypeError(f"{name} is a sparse {type(X).__name__}, accepted is a dense array: {name}.toarray()")
     check_unmasked(name, X)
     try:
-        complex_ = np.iscomplexobj(X)
-        with np.errstate(over="ignore"):  # what overflows is refused below, with the argument's name
-            array = None if complex_ else np.asarray(X, dtype=dtype, order="C")
+        if not np.iscomplexobj(X):
+            with np.errstate(over="ignore"):  # what overflows is refused later, with the argument's name
+                return np.asarray(X, dtype=dtype, order="C")
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} is no array of numbers: {error}") from None
-    if complex_:
-        raise ValueError(f"{name} is complex; accepted are real numbers only")
-    return array
+    raise ValueError(f"{name} is complex; accepted are real numbers only")
 
 
-def _check_finite(name, values):
+def _largest_magnitude(name, values, given):
+    """Return the largest magnitude of the values, 0 if there are none.
+
+    Raises ValueError for NaN and infinite values, and where sums (single precision) or squares (double precision) would
+    overflow or vanish: they must not do so silently. `given` is what the values were before the conversion.
+    """
+    high = LARGEST if values.dtype == np.float32 else 1e150
     # A sum is NaN or inf as soon as one entry is, and needs no mask as large as the matrix.
     with np.errstate(invalid="ignore"):
         total = values.sum(dtype=np.float64)
     if not np.isfinite(total) and not np.isfinite(values).all():
-        raise ValueError(
-            f"{name} holds NaN or infinite values; accepted are finite numbers only, up to {_limit(values):.0e}"
-        )
-
-
-def _limit(values):
-    """Largest magnitude whose sums (single precision) or squares (double precision) do not overflow."""
-    return LARGEST if values.dtype == np.float32 else 1e150
-
-
-def _check_magnitude(name, values, given, largest):
-    """Raise ValueError where sums or squares of the values would overflow or vanish: they must not do so silently."""
-    high = _limit(values)
+        raise ValueError(f"{name} holds NaN or infinite values; accepted are finite numbers only, up to {high:.0e}")
+    largest = max(values.max(initial=0), -values.min(initial=0))
     if largest == 0.0:
         with np.errstate(invalid="ignore"):
             sparse = scipy.sparse.issparse(given)
@@ -183,6 +176,7 @@ def _check_magnitude(name, values, given, largest):
         raise ValueError(
             f"the largest magnitude in {name} is {largest:.3g}, accepted is 0 or {1 / high:.0e}..{high:.0e}: rescale it"
         )
+    return largest
 
 
 def check_similarity(name, X, dtype=np.float32):
@@ -213,15 +207,10 @@ def check_similarity(name, X, dtype=np.float32):
         X = scipy.sparse.csr_array(X, dtype=dtype) if sparse else as_array(name, X, dtype)
     if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] == 0:
         raise ValueError(f"{name} must be a non-empty square matrix (objects, objects), got shape {X.shape}")
-    _check_finite(name, X.data if sparse else X)
     if sparse:
         X.sum_duplicates()
-        asymmetry = abs(X - X.T).max() if X.nnz else 0.0
-        scale = abs(X).max() if X.nnz else 0.0
-    else:
-        scale = max(X.max(), -X.min())
-        asymmetry = _largest_asymmetry(X)
-    _check_magnitude(name, X, given, scale)
+    scale = _largest_magnitude(name, X.data if sparse else X, given)
+    asymmetry = abs(X - X.T).max() if sparse else _largest_asymmetry(X)
     if asymmetry > 1e-6 * scale:
         raise ValueError(
             f"{name} must be symmetric within 1e-6 of its largest entry, got a difference of {asymmetry / scale:.2g}"

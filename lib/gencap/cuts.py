@@ -10,7 +10,7 @@ import numpy as np
 from .checks import check_number
 from .kernels import similarity as kernels
 from .quadratic import CorrelationClustering
-from .similarity import Rule, SimilarityClustering, State, centring, temperature_unit, top_eigenvalue
+from .similarity import Rule, SimilarityClustering, centring, temperature_unit, top_eigenvalue
 
 __all__ = ["AdaptiveRatioCut", "NormalizedCut"]
 
@@ -99,10 +99,6 @@ class NormalizedCut(SimilarityClustering):
         total = degrees.sum()
         return temperature_unit(total, 2 * top_eigenvalue(X, lambda v: -degrees * (degrees @ v / total)))
 
-    def _constant(self, X):
-        self._weights(X)  # `cost` refuses what `anneal` refuses
-        return 0.0
-
     def _starts(self, X, rng):
         return [(_random_labels(X.shape[0], self.n_clusters, rng), 0.0) for _ in range(self.n_init)]
 
@@ -166,10 +162,6 @@ class AdaptiveRatioCut(SimilarityClustering):
         p = self._rule().p
         return temperature_unit(X.shape[0], 2 ** (p - 1) * top_eigenvalue(X, centring(_degrees(X))))
 
-    def _constant(self, X):
-        self._rule()  # `cost` refuses what `anneal` refuses
-        return 0.0
-
     def _starts(self, X, rng):
         starts, order = [], np.argsort(_degrees(X), kind="stable")
         for n in range(self.n_init):
@@ -188,10 +180,7 @@ class AdaptiveRatioCut(SimilarityClustering):
     def _cool(self, X, unit, rng, start):
         labels = super()._cool(X, unit, rng, start, self._rule(KINK))
         if self.p < KINK:
-            state = State(X, self._rule(), self._weights(X), self.n_clusters, rng)
-            state.start_labels(labels)
-            state.descend(1e9 * unit)
-            labels = state.labels()
+            labels = super()._cool(X, unit, rng, (labels, np.inf))  # no step is so late: only the descent
         return labels
 
     def _cost(self, links, diagonal, size, constant):

@@ -286,8 +286,8 @@ def kary_code_pair(n_objects, n_clusters, error_rate, random_state=None):
 # Real data ---------------------------------------------------------------------------------------------------------
 
 
-def _read_rows(path, delimiter=","):
-    """Header and rows of a text table, plain or gzip."""
+def _read_rows(path, names, delimiter=","):
+    """Rows of a text table with the header `names`, plain or gzip."""
     opener = gzip.open if Path(path).suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8", newline="") as stream:
         header, *rows = list(csv.reader(stream, delimiter=delimiter)) or [[]]
@@ -297,7 +297,9 @@ def _read_rows(path, delimiter=","):
             raise ValueError(f"{path}, line {number}: {len(row)} cells, accepted are {len(header)} as in the header")
     if not rows:
         raise ValueError(f"{path} holds no data lines below a header")
-    return header, rows
+    if header != names:
+        raise ValueError(f"{path}: header {header}, accepted is {', '.join(names)}")
+    return rows
 
 
 def load_webkb():
@@ -310,10 +312,7 @@ def load_webkb():
 
     Source: CMU WebKB, LINQS selection (document 001, section 8.2).
     """
-    path = fetch("webkb")
-    header, rows = _read_rows(path, "\t")
-    if header != ["university", "page_type", "word_ids"]:
-        raise ValueError(f"{path}: header {header}, accepted is university, page_type, word_ids")
+    rows = _read_rows(fetch("webkb"), ["university", "page_type", "word_ids"], "\t")
     words = [np.array(row[2].split(), dtype=np.int64) for row in rows]
     data = np.zeros((len(rows), 1 + max(w.max(initial=-1) for w in words)), np.uint8)
     for row, page in zip(data, words, strict=True):
@@ -346,9 +345,7 @@ def load_access_control(name):
     """
     check_option("name", name, ("domino", "healthcare", "emea", "americas_small"))
     path = fetch(f"access_{name}")
-    header, rows = _read_rows(path)
-    if header != ["user", "permission"]:
-        raise ValueError(f"{path}: header {header}, accepted is user, permission")
+    rows = _read_rows(path, ["user", "permission"])
     users, permissions = np.array(rows, dtype=np.int64).T - 1
     first = min(users.min(), permissions.min()) + 1
     if first < 1:

@@ -98,10 +98,9 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
         check_integer("max_steps", self.max_steps)
         check_number("cutoff", self.cutoff, np.nextafter(0, 1), 1.0)
         shift = check_number("shift", self.shift, -LARGEST, LARGEST)
-        lowest = float(X.min())
-        if lowest + shift < 0 and _lowest_off_diagonal(X) + shift < 0:
+        if float(X.min()) + shift < 0 and (lowest := _lowest_off_diagonal(X) + shift) < 0:
             raise ValueError(
-                f"X + shift must be non-negative off the diagonal, got {_lowest_off_diagonal(X) + shift:.4g}; "
+                f"X + shift must be non-negative off the diagonal, got {lowest:.4g}; "
                 "add a constant to the similarities or give a larger shift"
             )
         return X
@@ -199,11 +198,10 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
     def _assign_rest(self, X, cores):
         """Objects without a cluster join the one to whose core their mean similarity is largest."""
         labels, free = cores.copy(), cores < 0
-        if free.any():
-            members = np.eye(self.n_clusters)[cores] * ~free[:, None]
-            size = members.sum(axis=0)
-            mean = (X @ members.astype(X.dtype))[free] / np.maximum(size, 1)
-            labels[free] = np.where(size > 0, mean, -np.inf).argmax(axis=1)
+        members = np.eye(self.n_clusters)[cores] * ~free[:, None]
+        size = members.sum(axis=0)
+        mean = (X @ members.astype(X.dtype))[free] / np.maximum(size, 1)
+        labels[free] = np.where(size > 0, mean, -np.inf).argmax(axis=1)
         return labels
 
     def fit(self, X, y=None):

@@ -115,14 +115,12 @@ class State:
             np.maximum(self.Q, self.rule.floor, out=self.Q)  # rows that do not move are left as they are
             self.refresh()
         for _ in range(max_sweeps):
+            moved = self.sweep(kernels.MEANFIELD, beta, SKIP) if stored else self.fresh_sweep(beta)
             if stored:
-                moved = self.sweep(kernels.MEANFIELD, beta, SKIP)
                 stored = not (blocked and moved > SETTLED)
-            else:
-                moved = self.fresh_sweep(beta)
-                if moved < SETTLED:
-                    stored = True
-                    self.refresh()
+            elif moved < SETTLED:
+                stored = True
+                self.refresh()
             if moved < TOLERANCE:
                 break
             if self.rule.kind != kernels.QUADRATIC:
@@ -244,6 +242,8 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         return np.ones(X.shape[0])
 
     def _constant(self, X):
+        self._rule()  # `cost` refuses what `anneal` refuses
+        self._weights(X)
         return 0.0
 
     def _check(self, X):
