@@ -207,7 +207,8 @@ def check_similarity(name, X, dtype=np.float32):
         X = scipy.sparse.csr_array(X, dtype=dtype) if sparse else as_array(name, X, dtype)
     if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] == 0:
         raise ValueError(f"{name} must be a non-empty square matrix (objects, objects), got shape {X.shape}")
-    if sparse:
+    if sparse and not X.has_canonical_format:
+        X = X.copy()  # it may share its arrays with the given matrix, and the next line works in place
         X.sum_duplicates()
     scale = _largest_magnitude(name, X.data if sparse else X, given)
     asymmetry = abs(X - X.T).max() if sparse else _largest_asymmetry(X)

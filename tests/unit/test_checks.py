@@ -48,6 +48,15 @@ def test_what_fits_is_taken_as_it_is():
     assert check_vectors("X", np.asfortranarray(np.ones((3, 2)))).flags.c_contiguous
 
 
+def test_sparse_entries_given_twice_are_added_and_the_given_matrix_stays():
+    entries = np.float32([0.5, 0.5, 1]), np.array([1, 1, 0]), np.array([0, 2, 3])
+    given = scipy.sparse.csr_array(tuple(a.copy() for a in entries), shape=(2, 2))
+    checked = check_similarity("X", given, np.float32)
+    assert np.array_equal(checked.toarray(), [[0, 1], [1, 0]])
+    for found, was in zip((given.data, given.indices, given.indptr), entries, strict=True):
+        assert np.array_equal(found, was)
+
+
 def test_sparse_vectors_are_named():
     with pytest.raises(TypeError, match=r"X is a sparse csr_array, accepted is a dense array: X\.toarray\(\)"):
         check_vectors("X", scipy.sparse.csr_array(X))
