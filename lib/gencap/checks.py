@@ -134,6 +134,13 @@ def check_vectors(name, X, dtype=np.float64):
     return X
 
 
+def check_boolean(name, X):
+    """Raise ValueError unless all entries of X are 0 or 1."""
+    wrong = X[(X != 0) & (X != 1)]
+    if wrong.size:
+        raise ValueError(f"{name} must hold only 0 and 1, got {wrong[0]:g}")
+
+
 def check_unmasked(name, X):
     """Raise ValueError if X has masked entries: behind the mask are numbers that would be taken for data."""
     if np.ma.is_masked(X):

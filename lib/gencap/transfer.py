@@ -25,9 +25,9 @@ from tqdm.auto import tqdm
 
 from .annealing import Trajectory, one_hot
 from .checks import check_integer, check_labels, check_number, check_option, check_similarity, check_vectors, generator
-from .factorization import map_rows, one_standard_error_rank
+from .factorization import one_standard_error_rank
 from .kernels.similarity import QUADRATIC
-from .measures import match_objects
+from .measures import map_rows, match_objects
 from .pairwise import PairwiseClustering
 from .similarity import SimilarityClustering, softmax
 
