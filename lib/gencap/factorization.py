@@ -25,7 +25,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 from tqdm.auto import tqdm
 
-from .checks import check_boolean, check_integer, check_labels, check_number, check_vectors, generator
+from .checks import check_boolean, check_integer, check_labels, check_number, check_same_shape, check_vectors, generator
 from .measures import map_rows
 from .roles import NoisyOrFactorization, boolean_product, label_sets  # noqa: F401 (names of this room as well)
 
@@ -108,7 +108,7 @@ def image_from_patches(patches, width):
 def psnr(reference, image, peak=255.0):
     """Peak signal-to-noise ratio 20 log10(peak / root mean squared error), in dB; infinite for equal images."""
     reference, image = check_vectors("reference", reference), check_vectors("image", image)
-    _check_same_shape("image", image, "reference", reference)
+    check_same_shape("image", image, "reference", reference)
     return _psnr_of_error(np.mean((reference - image) ** 2), peak)
 
 
@@ -185,7 +185,7 @@ def optimal_rank(X, clean, max_rank=None, boolean=False):
     """
     X, max_rank = _check_matrix("X", X, boolean, max_rank, "max_rank")
     clean, _ = _check_matrix("clean", clean, boolean)
-    _check_same_shape("clean", clean, "X", X)
+    check_same_shape("clean", clean, "X", X)
     return _median(_errors_by_rank(X, clean, np.arange(len(X)), max_rank, boolean)[None])
 
 
@@ -428,11 +428,6 @@ def _check_matrix(name, X, boolean=False, rank=None, rank_name="rank", at_least=
         check_boolean(name, X)
     limit = min(X.shape)
     return X, limit if rank is None else check_integer(rank_name, rank, 1, limit, "min(N, D)")
-
-
-def _check_same_shape(name, X, other_name, other):
-    if X.shape != other.shape:
-        raise ValueError(f"{name} has shape {X.shape}, accepted is the shape of {other_name}, {other.shape}")
 
 
 # ------------------------------------------------------------------------------------------------- number of roles
