@@ -28,7 +28,7 @@ from .centroid import AnnealedKMeans
 from .measures import match_objects
 from .metrics import entropy_bits
 from .selection import aic, bic, instability, select_n_clusters
-from .transfer import select_by_transfer_cost
+from .transfer import random_halves, select_by_transfer_cost
 
 __all__ = [
     "CriteriaTable",
@@ -357,7 +357,7 @@ def compare_criteria(
     offered = checks.check_offered(n_clusters, len(X) // 2, "n_samples / 2")
     rngs = checks.generator(random_state).spawn(5)
     if X2 is None:
-        X1, X2 = (X[half] for half in np.array_split(rngs[0].permutation(len(X)), 2))
+        X1, X2 = random_halves(X, False, rngs[0])
         X1 = X1[: len(X2)]
         X2 = X2[match_objects(X1, X2)]
     else:

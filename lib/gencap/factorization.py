@@ -18,6 +18,7 @@ Source: 002 sections 4 and 5 (Eq 7, Figures 2-4), 000 section 3.4 (Eq 34, Figure
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -389,11 +390,7 @@ def increment_rank(X, threshold=0.001):
     X, _ = _check_matrix("X", X, boolean=True)
     threshold = check_number("threshold", threshold, 0.0)
     ones = max(np.count_nonzero(X), 1)
-    changes, previous = [], None
-    for rounded in _approximations(X):
-        if previous is not None:
-            changes.append(np.count_nonzero(rounded != previous) / ones)
-        previous = rounded
+    changes = [np.count_nonzero(after != before) / ones for before, after in pairwise(_approximations(X))]
     changes = np.array([*changes, 0.0])
     return _first(changes, changes < threshold)
 

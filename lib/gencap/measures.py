@@ -17,12 +17,7 @@ from scipy.spatial.distance import cdist, pdist, squareform
 from gencap.checks import check_integer, check_option, check_similarity, check_vectors, generator
 from gencap.kernels.paths import fill_paths, join_order
 
-_CROSS_DISTANCES = {
-    "euclidean": "euclidean",
-    "squared_euclidean": "sqeuclidean",
-    "correlation": "correlation",
-    "hamming": "hamming",
-}
+_CROSS_DISTANCES = ("euclidean", "squared_euclidean", "correlation", "hamming")
 ROW_MAPPINGS = ("nearest", "hungarian")  # many to one, or one to one
 
 
@@ -213,14 +208,14 @@ def match_objects(X1, X2, distance="euclidean"):
 
     Source: document 000, Eq 26 (its double sum is a single one).
     """
-    check_option("distance", distance, tuple(_CROSS_DISTANCES))
+    check_option("distance", distance, _CROSS_DISTANCES)
     X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)
     if X1.shape != X2.shape:
         raise ValueError(f"X1 has shape {X1.shape} and X2 {X2.shape}, accepted are two sets of one shape")
     if distance == "correlation":
         _standardised_rows("X1", X1)
         _standardised_rows("X2", X2)
-    return linear_sum_assignment(cdist(X1, X2, _CROSS_DISTANCES[distance]))[1]
+    return linear_sum_assignment(cdist(X1, X2, {"squared_euclidean": "sqeuclidean"}.get(distance, distance)))[1]
 
 
 def map_rows(X1, X2, mapping="nearest", random_state=None):

@@ -17,7 +17,7 @@ from .capacity import generalization_capacity
 from .kernels.similarity import QUADRATIC
 from .metrics import align_labels
 from .similarity import SimilarityClustering
-from .transfer import coldest_labels, map_nearest_cluster, split_similarities, transfer_labels
+from .transfer import coldest_labels, map_nearest_cluster, random_halves, transfer_labels
 
 __all__ = [
     "Instability",
@@ -281,7 +281,7 @@ def instability(model, X, X2=None, n_splits=10, n_random=20, random_state=None):
     X = check("X", X, dtype)
     if X2 is None:
         checks.check_n_clusters(n_clusters, X.shape[0] // 2)
-        pairs = [_split(X, pairwise, rng) for _ in range(checks.check_integer("n_splits", n_splits))]
+        pairs = [random_halves(X, pairwise, rng) for _ in range(checks.check_integer("n_splits", n_splits))]
         n_objects = X.shape[0] // 2
     else:
         X2 = check("X2", X2, dtype)
@@ -302,13 +302,6 @@ def _n_clusters(model):
     raise ValueError(f"model {type(model).__name__} has neither n_clusters nor n_components")
 
 
-def _split(X, pairwise, rng):
-    if pairwise:
-        return split_similarities(X, rng)[:3]
-    first, second = np.array_split(rng.permutation(len(X)), 2)
-    return X[first], X[second], None
-
-
 def _compare_similarities(model, n_clusters, X1, X2, cross):
     labels1, labels2 = coldest_labels(model, X1), coldest_labels(model, X2)
     if isinstance(model, SimilarityClustering) and model._rule().kind == QUADRATIC:
@@ -318,7 +311,7 @@ def _compare_similarities(model, n_clusters, X1, X2, cross):
     return disagreement(labels2, carried, n_clusters)
 
 
-def _compare_vectors(model, n_clusters, X1, X2, cross):
+def _compare_vectors(model, n_clusters, X1, X2, cross=None):
     if not hasattr(model, "predict"):
         raise ValueError(f"model {type(model).__name__} has no predict, which carries labels over to new vectors")
     with threadpool_limits(1):  # threads of small matrix products wait for each other many times longer than they work

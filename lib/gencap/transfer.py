@@ -115,6 +115,13 @@ def split_similarities(X, random_state=None):
     return X[first][:, first], X[second][:, second], X[second][:, first], first, second
 
 
+def random_halves(X, pairwise, rng):
+    """Random halves of a data set, (X1, X2); where X holds pairwise similarities, their cross similarities as well."""
+    if pairwise:
+        return split_similarities(X, rng)[:3]
+    return tuple(X[half] for half in np.array_split(rng.permutation(len(X)), 2))
+
+
 def _check_cross(cross, n_objects):
     """Cross similarities (N2, N1) as float64 array or sparse matrix, finite, N1 = n_objects."""
     sparse = scipy.sparse.issparse(cross)
@@ -399,13 +406,12 @@ def _costs(model, X1, X2, mappings, cross=None, factor=0.75):
     X1, X2 = _check_rows("X1", X1), _check_rows("X2", X2)
     if X1.dtype != X2.dtype or X1.shape[1] != X2.shape[1]:
         raise ValueError(f"X2 has {X2.shape[1]} {X2.dtype} columns, accepted are {X1.shape[1]} of {X1.dtype} as in X1")
-    if hasattr(model, "score_samples"):
-        for mapping in mappings:
-            checks.check_option("mapping", mapping, ("nearest_cluster",))
+    mixture = hasattr(model, "score_samples")
+    for mapping in mappings:
+        checks.check_option("mapping", mapping, ("nearest_cluster",) if mixture else VECTOR_MAPPINGS)
+    if mixture:
         fitted = clone(model).fit(X1)
         return [-fitted.score(X1)] + [-fitted.score(X2)] * len(mappings)
-    for mapping in mappings:
-        checks.check_option("mapping", mapping, VECTOR_MAPPINGS)
     centroids, labels1 = _fit_centroids(model, X1)
     costs = [((X1 - centroids[labels1]) ** 2).sum() / len(X1)]
     distances = cdist(X2, centroids, "sqeuclidean")
@@ -476,17 +482,13 @@ class TransferSelection:
         )
 
 
-def _split(model, X, rng):
-    """Random halves of a data set: (X1, X2), with the cross similarities for models on similarities."""
-    if isinstance(model, SimilarityClustering):
-        return split_similarities(X, rng)[:3]
-    X = _check_rows("X", X)
-    return tuple(X[half] for half in np.array_split(rng.permutation(len(X)), 2))
-
-
 def _repetition(model, data, offered, mappings, factor, rng):
     """Costs (K, 1 + mappings) of one pair of data sets."""
-    X1, X2, *cross = data(rng) if callable(data) else _split(model, data, rng)
+    if callable(data):
+        X1, X2, *cross = data(rng)
+    else:
+        pairwise = isinstance(model, SimilarityClustering)
+        X1, X2, *cross = random_halves(data if pairwise else _check_rows("X", data), pairwise, rng)
     order = "n_components" if hasattr(model, "score_samples") else "n_clusters"
     with threadpool_limits(1):  # threads of small matrix products wait for each other many times longer than they work
         return [_costs(clone(model).set_params(**{order: k}), X1, X2, mappings, *cross, factor=factor) for k in offered]
