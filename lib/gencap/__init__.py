@@ -38,7 +38,7 @@ _ROOMS = {
     "datasets": (),
     "dominant": ("DominantSets",),
     "expression": (),
-    "factorization": ("NoisyOrFactorization",),
+    "factorization": (),
     "measures": (),
     "metrics": ("align_labels",),
     "nulls": ("CapacityNull", "capacity_null"),
@@ -49,6 +49,7 @@ _ROOMS = {
     "quadratic": ("CorrelationClustering", "MinCut", "MaxCut"),
     "report": (),
     "resources": (),
+    "roles": ("NoisyOrFactorization",),
     "runner": (),
     "saving": (),
     "selection": (

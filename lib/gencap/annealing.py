@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
-from scipy.special import entr
+from scipy.special import entr, log_softmax
 
 from .checks import as_array, check_labels
 
-__all__ = ["Trajectory", "beta_grid", "check_betas"]
-
 COINCIDENT = 0.1  # clusters whose normalised memberships differ by less (total variation) are counted once
+STORED = ("betas", "probabilities", "potentials", "costs", "centroids", "unit")  # what `Trajectory.save` writes
 OCCUPIED = 0.01  # share of the mass below which a cluster counts as empty
 
 
@@ -111,9 +110,7 @@ class Trajectory:
         if self.potentials is None:
             with np.errstate(divide="ignore"):
                 return np.log(self.probabilities[t].astype(np.float64))
-        scores = -self.betas[t] * self.potentials[t].astype(np.float64)
-        scores -= scores.max(axis=1, keepdims=True)
-        return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        return log_softmax(-self.betas[t] * self.potentials[t].astype(np.float64), axis=1)
 
     def groups(self, t=-1):
         """Which clusters are one at step `t`.
@@ -145,11 +142,7 @@ class Trajectory:
         """Write to `path` as compressed npz, through a temporary name so that an interruption leaves no half file."""
         from .resources import replacing
 
-        arrays = {
-            name: value
-            for name in ("betas", "probabilities", "potentials", "costs", "centroids", "unit")
-            if (value := getattr(self, name)) is not None
-        }
+        arrays = {name: value for name in STORED if (value := getattr(self, name)) is not None}
         with replacing(path) as stream:
             np.savez_compressed(stream, **arrays)
 
@@ -166,20 +159,13 @@ class Trajectory:
         """
         try:
             with np.load(path) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-            missing = [name for name in ("betas", "probabilities", "costs", "unit") if name not in arrays]
+                arrays = {name: stored[name] for name in STORED if name in stored.files}
+            missing = [name for name in STORED if name not in (*arrays, "potentials", "centroids")]
         except (ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
             raise ValueError(f"{path} is not a Trajectory written by save: {error}") from None
         if missing:
             raise ValueError(f"{path} is not a Trajectory written by save: it has no {', '.join(missing)}")
-        return cls(
-            arrays["betas"],
-            arrays["probabilities"],
-            arrays.get("potentials"),
-            arrays["costs"],
-            arrays.get("centroids"),
-            float(arrays["unit"]),
-        )
+        return cls(**{"potentials": None} | arrays | {"unit": float(arrays["unit"])})
 
 
 def check_start(init, betas, n_objects, n_clusters):

@@ -58,6 +58,20 @@ def check_n_clusters(n_clusters, n_objects):
     return check_integer("n_clusters", n_clusters, 1, n_objects, "n_samples")
 
 
+def check_offered(n_clusters, high=None, high_name=None):
+    """Return the numbers of clusters offered as a list; they must ascend, within 1..`high` (see `check_integer`)."""
+    offered = [check_integer("n_clusters", k, 1, high, high_name) for k in n_clusters]
+    if not offered or offered != sorted(set(offered)):
+        raise ValueError(f"n_clusters={offered} must be a non-empty ascending sequence")
+    return offered
+
+
+def check_same_shape(name, X, other_name, other):
+    """Raise ValueError unless the arrays X and `other` have one shape."""
+    if X.shape != other.shape:
+        raise ValueError(f"{name} has shape {X.shape}, accepted is the shape of {other_name}, {other.shape}")
+
+
 def check_seed(random_state):
     """Return what seeds a `numpy.random.SeedSequence`: a non-negative int or None.
 
@@ -132,6 +146,13 @@ def check_vectors(name, X, dtype=np.float64):
     if X.dtype.kind == "f":
         _largest_magnitude(name, X, given)
     return X
+
+
+def check_boolean(name, X):
+    """Raise ValueError unless all entries of X are 0 or 1."""
+    wrong = X[(X != 0) & (X != 1)]
+    if wrong.size:
+        raise ValueError(f"{name} must hold only 0 and 1, got {wrong[0]:g}")
 
 
 def check_unmasked(name, X):

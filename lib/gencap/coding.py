@@ -278,8 +278,9 @@ def boltzmann_set_sizes(distances1, distances2, gammas, legendre=True):
         joint = np.array([_legendre(np.stack([first, second]), gamma)[0] for gamma in gammas])
         return SetSizes(gammas, single[0][:, 0], single[1][:, 0], np.where(joint < -1e-6, -np.inf, joint))
     beta = single[0][:, 1]
-    sums = [np.array([_log_sum(excess, b) for b in beta]) for excess in (first, second, first + second)]
-    return SetSizes(gammas, *sums)
+    # The sum over all codes of exp(-beta R) factorises over objects.
+    sums = [[logsumexp(-b * excess, axis=1).sum() for b in beta] for excess in (first, second, first + second)]
+    return SetSizes(gammas, *np.array(sums))
 
 
 def log_transformations(n_objects, n_clusters=2, transformations="xor", sizes=None):
@@ -540,11 +541,10 @@ def _check_codebook(codebook, n_objects, n_clusters, transformations):
     if codebook.ndim != 2 or codebook.shape[1] != n_objects or codebook.dtype.kind not in "iu":
         raise ValueError(f"codebook must be integers of shape (M, {n_objects}), got {codebook.dtype} {codebook.shape}")
     if transformations == "permutation":
-        valid = np.array_equal(np.sort(codebook, axis=1), np.tile(np.arange(n_objects), (len(codebook), 1)))
+        accepted, valid = f"permutations of 0..{n_objects - 1}", (np.sort(codebook) == np.arange(n_objects)).all()
     else:
-        valid = codebook.min() >= 0 and codebook.max() < n_clusters
+        accepted, valid = f"0..{n_clusters - 1}", codebook.min() >= 0 and codebook.max() < n_clusters
     if not valid:
-        accepted = f"permutations of 0..{n_objects - 1}" if transformations == "permutation" else f"0..{n_clusters - 1}"
         raise ValueError(f"codebook holds values that are no {transformations} transformation; accepted are {accepted}")
     return codebook.astype(np.int64)
 
@@ -559,11 +559,6 @@ def _excess(name, costs):
 
 def _row_excess(distances):
     return distances - distances.min(axis=1, keepdims=True)
-
-
-def _log_sum(excess, beta):
-    """log of the sum over all codes of exp(-beta R): the sum factorises over objects."""
-    return logsumexp(-beta * excess, axis=1).sum()
 
 
 def _legendre(excesses, gamma):

@@ -23,23 +23,12 @@ from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
+from . import checks
 from .centroid import AnnealedKMeans
-from .checks import check_integer, check_labels, check_number, check_option, check_similarity, check_vectors, generator
 from .measures import match_objects
 from .metrics import entropy_bits
 from .selection import aic, bic, instability, select_n_clusters
-from .transfer import select_by_transfer_cost
-
-__all__ = [
-    "CriteriaTable",
-    "Gap",
-    "compare_criteria",
-    "description_length",
-    "effective_dimension",
-    "gap_statistic",
-    "kmeans_bic",
-    "mixture_parameters",
-]
+from .transfer import random_halves, select_by_transfer_cost
 
 
 def description_length(log_likelihood, n_parameters, n_objects):
@@ -70,8 +59,8 @@ def mixture_parameters(n_clusters, n_features, covariance_type="full"):
     covariance_type : {"full", "tied", "diag", "spherical"}
         As scikit-learn's GaussianMixture.
     """
-    check_option("covariance_type", covariance_type, ("full", "tied", "diag", "spherical"))
-    k, d = np.asarray(n_clusters), check_integer("n_features", n_features)
+    checks.check_option("covariance_type", covariance_type, ("full", "tied", "diag", "spherical"))
+    k, d = np.asarray(n_clusters), checks.check_integer("n_features", n_features)
     covariances = {"full": k * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": k * d, "spherical": k}
     return k * d + k - 1 + covariances[covariance_type]
 
@@ -97,7 +86,7 @@ def effective_dimension(X, gram=False):
         gives vectors for such similarities.)
     """
     if gram:
-        X = check_similarity("X", X, np.float64)
+        X = checks.check_similarity("X", X, np.float64)
         X = X.toarray() if hasattr(X, "toarray") else X
         means = X.mean(axis=0)
         values = eigvalsh(X - means - means[:, None] + means.mean())
@@ -107,7 +96,7 @@ def effective_dimension(X, gram=False):
                 "are >= 0 (constant_shift_embedding turns other similarities into vectors)"
             )
     else:
-        X = check_vectors("X", X)
+        X = checks.check_vectors("X", X)
         X = X - X.mean(axis=0)
         values = np.linalg.svd(X, compute_uv=False)[::-1] ** 2
     if values[-1] <= 1e-300:
@@ -140,10 +129,10 @@ def kmeans_bic(labels, X, n_dimensions=None, entropy=True):
 
     Source: document 004, section 7.1 (k' = number of clusters times number of dimensions).
     """
-    X = check_vectors("X", X)
-    labels = np.unique(check_labels("labels", labels, len(X)), return_inverse=True)[1]
+    X = checks.check_vectors("X", X)
+    labels = np.unique(checks.check_labels("labels", labels, len(X)), return_inverse=True)[1]
     n_objects, n_dimensions = len(X), X.shape[1] if n_dimensions is None else n_dimensions
-    check_number("n_dimensions", n_dimensions, 0.0)
+    checks.check_number("n_dimensions", n_dimensions, 0.0)
     size = np.bincount(labels)
     means = np.array([np.bincount(labels, column) for column in X.T]).T / size[:, None]
     cost = ((X - means[labels]) ** 2).sum()
@@ -207,12 +196,12 @@ def structureless(X, reference="box", random_state=None):
     -------
     ndarray, shape (N, D)
     """
-    check_option("reference", reference, ("box", "principal"))
-    X = check_vectors("X", X)
+    checks.check_option("reference", reference, ("box", "principal"))
+    X = checks.check_vectors("X", X)
     mean = X.mean(axis=0)
     axes = np.eye(X.shape[1]) if reference == "box" else np.linalg.svd(X - mean, full_matrices=False)[2]
     places = (X - mean) @ axes.T
-    drawn = generator(random_state).uniform(places.min(axis=0), places.max(axis=0), places.shape)
+    drawn = checks.generator(random_state).uniform(places.min(axis=0), places.max(axis=0), places.shape)
     return drawn @ axes + mean
 
 
@@ -264,13 +253,11 @@ def gap_statistic(
 
     Source: document 004, section 7.2; Tibshirani, Walther and Hastie, J. Royal Stat. Soc. B 63 (2001).
     """
-    check_option("reference", reference, ("box", "principal"))
-    X = check_vectors("X", X)
-    offered = [check_integer("n_clusters", k, 1, len(X) - 1, "n_samples - 1") for k in n_clusters]
-    if not offered or offered != sorted(set(offered)):
-        raise ValueError(f"n_clusters={offered} must be a non-empty ascending sequence")
+    checks.check_option("reference", reference, ("box", "principal"))
+    X = checks.check_vectors("X", X)
+    offered = checks.check_offered(n_clusters, len(X) - 1, "n_samples - 1")
     model = KMeans(n_init=5, random_state=0) if model is None else model
-    rngs = generator(random_state).spawn(check_integer("n_references", n_references))
+    rngs = checks.generator(random_state).spawn(checks.check_integer("n_references", n_references))
     tasks = (delayed(_log_dispersions)(model, X, offered, reference, rng) for rng in rngs)
     done = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
     drawn = list(tqdm(done, total=len(rngs), desc="references", disable=not progress, leave=False))
@@ -355,19 +342,16 @@ def compare_criteria(
 
     Source: document 004, section 7; document 002.
     """
-    X = check_vectors("X", X)
-    offered = [check_integer("n_clusters", k, 1, len(X) // 2, "n_samples / 2") for k in n_clusters]
-    if not offered or offered != sorted(set(offered)):
-        raise ValueError(f"n_clusters={offered} must be a non-empty ascending sequence")
-    rngs = generator(random_state).spawn(5)
+    X = checks.check_vectors("X", X)
+    offered = checks.check_offered(n_clusters, len(X) // 2, "n_samples / 2")
+    rngs = checks.generator(random_state).spawn(5)
     if X2 is None:
-        X1, X2 = (X[half] for half in np.array_split(rngs[0].permutation(len(X)), 2))
+        X1, X2 = random_halves(X, False, rngs[0])
         X1 = X1[: len(X2)]
         X2 = X2[match_objects(X1, X2)]
     else:
-        X1, X2 = X, check_vectors("X2", X2)
-        if X2.shape != X.shape:
-            raise ValueError(f"X2 has shape {X2.shape}, accepted is the shape of X, {X.shape}")
+        X1, X2 = X, checks.check_vectors("X2", X2)
+        checks.check_same_shape("X2", X2, "X", X)
     rows = []
 
     def add(criterion, scores, best="lowest", unit="", chosen=None):

@@ -14,15 +14,11 @@ import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from gencap.checks import check_integer, check_option, check_similarity, check_vectors
+from gencap.checks import check_integer, check_option, check_similarity, check_vectors, generator
 from gencap.kernels.paths import fill_paths, join_order
 
-_CROSS_DISTANCES = {
-    "euclidean": "euclidean",
-    "squared_euclidean": "sqeuclidean",
-    "correlation": "correlation",
-    "hamming": "hamming",
-}
+_CROSS_DISTANCES = ("euclidean", "squared_euclidean", "correlation", "hamming")
+ROW_MAPPINGS = ("nearest", "hungarian")  # many to one, or one to one
 
 
 def euclidean_distances(X):
@@ -212,11 +208,30 @@ def match_objects(X1, X2, distance="euclidean"):
 
     Source: document 000, Eq 26 (its double sum is a single one).
     """
-    check_option("distance", distance, tuple(_CROSS_DISTANCES))
+    check_option("distance", distance, _CROSS_DISTANCES)
     X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)
     if X1.shape != X2.shape:
         raise ValueError(f"X1 has shape {X1.shape} and X2 {X2.shape}, accepted are two sets of one shape")
     if distance == "correlation":
         _standardised_rows("X1", X1)
         _standardised_rows("X2", X2)
-    return linear_sum_assignment(cdist(X1, X2, _CROSS_DISTANCES[distance]))[1]
+    return linear_sum_assignment(cdist(X1, X2, {"squared_euclidean": "sqeuclidean"}.get(distance, distance)))[1]
+
+
+def map_rows(X1, X2, mapping="nearest", random_state=None):
+    """Index of the training row (in `X1`) that stands for each test row (in `X2`), shape (N2,).
+
+    See `factorization.svd_transfer_costs` for the arguments.
+    """
+    check_option("mapping", mapping, ROW_MAPPINGS)
+    X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)
+    if X1.shape[1] != X2.shape[1]:
+        raise ValueError(f"X2 has {X2.shape[1]} columns, accepted is {X1.shape[1]} as in X1")
+    distances = cdist(X2, X1, "sqeuclidean")
+    if mapping == "nearest":
+        # Noise far below any difference between two distances decides between equal ones only.
+        scale = 1e-9 * max(distances.max(), 1e-300)
+        return np.argmin(distances + scale * generator(random_state).random(distances.shape), axis=1)
+    if len(X2) > len(X1):
+        raise ValueError(f"mapping='hungarian' needs at most as many test as training rows, got {len(X2)} > {len(X1)}")
+    return linear_sum_assignment(distances)[1]

@@ -12,32 +12,12 @@ from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
+from . import checks
 from .capacity import generalization_capacity
-from .checks import (
-    check_integer,
-    check_labels,
-    check_n_clusters,
-    check_number,
-    check_seed,
-    check_similarity,
-    check_vectors,
-    generator,
-)
 from .kernels.similarity import QUADRATIC
 from .metrics import align_labels
 from .similarity import SimilarityClustering
-from .transfer import coldest_labels, map_nearest_cluster, split_similarities, transfer_labels
-
-__all__ = [
-    "Instability",
-    "Selection",
-    "aic",
-    "bic",
-    "disagreement",
-    "instability",
-    "relative_instability",
-    "select_n_clusters",
-]
+from .transfer import coldest_labels, map_nearest_cluster, random_halves, transfer_labels
 
 
 @dataclass(eq=False, repr=False)
@@ -74,7 +54,7 @@ def twin(model):
     """
     if "random_state" not in model.get_params():
         return model
-    own = np.random.SeedSequence(check_seed(model.random_state)).generate_state(1)[0]
+    own = np.random.SeedSequence(checks.check_seed(model.random_state)).generate_state(1)[0]
     return clone(model).set_params(random_state=int(own))
 
 
@@ -118,10 +98,10 @@ def select_n_clusters(model, X1, X2, n_clusters, paired_start=False, tol=0.02, n
     """
     if not isinstance(n_clusters, Iterable):
         raise TypeError(f"n_clusters={n_clusters!r} must be an iterable of integers, such as range(1, 11)")
-    offered = [check_integer("n_clusters", k) for k in n_clusters]
+    offered = [checks.check_integer("n_clusters", k) for k in n_clusters]
     if not offered:
         raise ValueError("n_clusters is empty, accepted is one number of clusters or more")
-    check_number("tol", tol, 0.0)
+    checks.check_number("tol", tol, 0.0)
     if np.shape(X1)[:1] != np.shape(X2)[:1]:
         raise ValueError(f"X2 has shape {np.shape(X2)}, accepted are the same objects as in X1, {np.shape(X1)}")
     tasks = (delayed(_evaluate)(clone(model).set_params(n_clusters=k), X1, X2, paired_start) for k in offered)
@@ -159,7 +139,7 @@ def bic(log_likelihood, n_parameters, n_objects):
     n_objects : int
         N.
     """
-    n_objects = check_integer("n_objects", n_objects)
+    n_objects = checks.check_integer("n_objects", n_objects)
     return -2.0 * np.asarray(log_likelihood) + np.asarray(n_parameters) * np.log(n_objects)
 
 
@@ -196,7 +176,7 @@ def disagreement(labels1, labels2, n_clusters):
 
     Source: document 004, section 7.3, step 3.
     """
-    labels1 = check_labels("labels1", labels1, n_clusters=check_integer("n_clusters", n_clusters))
+    labels1 = checks.check_labels("labels1", labels1, n_clusters=checks.check_integer("n_clusters", n_clusters))
     return float((align_labels(labels1, labels2, n_clusters) != labels1).mean())
 
 
@@ -232,8 +212,8 @@ def relative_instability(labels1, labels2, n_clusters, n_random=20, random_state
 
 
 def _relative(found, n_objects, n_clusters, n_random, random_state):
-    rng = generator(random_state)
-    drawn = rng.integers(n_clusters, size=(check_integer("n_random", n_random), 2, n_objects))
+    rng = checks.generator(random_state)
+    drawn = rng.integers(n_clusters, size=(checks.check_integer("n_random", n_random), 2, n_objects))
     guessing = float(np.mean([disagreement(*pair, n_clusters) for pair in drawn]))
     value = float(np.mean(found))
     if guessing == 0:
@@ -283,19 +263,18 @@ def instability(model, X, X2=None, n_splits=10, n_random=20, random_state=None):
     Source: document 004, section 7.3; Lange, Roth, Braun and Buhmann, Neural Computation 16 (2004).
     """
     n_clusters = _n_clusters(model)
-    rng = generator(random_state)
+    rng = checks.generator(random_state)
     pairwise = get_tags(model).input_tags.pairwise
     compare = _compare_similarities if pairwise else _compare_vectors
-    check, dtype = (check_similarity, np.float32) if pairwise else (check_vectors, np.float64)
+    check, dtype = (checks.check_similarity, np.float32) if pairwise else (checks.check_vectors, np.float64)
     X = check("X", X, dtype)
     if X2 is None:
-        check_n_clusters(n_clusters, X.shape[0] // 2)
-        pairs = [_split(X, pairwise, rng) for _ in range(check_integer("n_splits", n_splits))]
+        checks.check_n_clusters(n_clusters, X.shape[0] // 2)
+        pairs = [random_halves(X, pairwise, rng) for _ in range(checks.check_integer("n_splits", n_splits))]
         n_objects = X.shape[0] // 2
     else:
         X2 = check("X2", X2, dtype)
-        if X2.shape != X.shape:
-            raise ValueError(f"X2 has shape {X2.shape}, accepted is the shape of X, {X.shape}")
+        checks.check_same_shape("X2", X2, "X", X)
         cross = X2
         if pairwise:  # no object votes for its own cluster
             loops = scipy.sparse.diags_array(X2.diagonal())
@@ -308,15 +287,8 @@ def instability(model, X, X2=None, n_splits=10, n_random=20, random_state=None):
 def _n_clusters(model):
     for name in ("n_clusters", "n_components"):
         if hasattr(model, name):
-            return check_integer(name, getattr(model, name))
+            return checks.check_integer(name, getattr(model, name))
     raise ValueError(f"model {type(model).__name__} has neither n_clusters nor n_components")
-
-
-def _split(X, pairwise, rng):
-    if pairwise:
-        return split_similarities(X, rng)[:3]
-    first, second = np.array_split(rng.permutation(len(X)), 2)
-    return X[first], X[second], None
 
 
 def _compare_similarities(model, n_clusters, X1, X2, cross):
@@ -328,7 +300,7 @@ def _compare_similarities(model, n_clusters, X1, X2, cross):
     return disagreement(labels2, carried, n_clusters)
 
 
-def _compare_vectors(model, n_clusters, X1, X2, cross):
+def _compare_vectors(model, n_clusters, X1, X2, cross=None):
     if not hasattr(model, "predict"):
         raise ValueError(f"model {type(model).__name__} has no predict, which carries labels over to new vectors")
     with threadpool_limits(1):  # threads of small matrix products wait for each other many times longer than they work

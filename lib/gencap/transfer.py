@@ -23,26 +23,13 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
+from . import checks
 from .annealing import Trajectory, one_hot
-from .checks import check_integer, check_labels, check_number, check_option, check_similarity, check_vectors, generator
-from .factorization import map_rows, one_standard_error_rank
+from .factorization import one_standard_error_rank
 from .kernels.similarity import QUADRATIC
-from .measures import match_objects
+from .measures import map_rows, match_objects
 from .pairwise import PairwiseClustering
 from .similarity import SimilarityClustering, softmax
-
-__all__ = [
-    "TransferSelection",
-    "map_hungarian",
-    "map_nearest_cluster",
-    "mapping_probabilities",
-    "one_cluster_cost",
-    "select_by_transfer_cost",
-    "split_similarities",
-    "transfer_cost",
-    "transfer_costs",
-    "transfer_labels",
-]
 
 
 def transfer_costs(trajectory, X2):
@@ -72,7 +59,7 @@ def transfer_costs(trajectory, X2):
         raise TypeError(f"trajectory must be a Trajectory, got {type(trajectory).__name__}")
     if trajectory.centroids is None:
         raise ValueError("trajectory has no centroids; transfer costs need a model on vectors")
-    X2 = check_vectors("X2", X2)
+    X2 = checks.check_vectors("X2", X2)
     wanted = (trajectory.n_objects, trajectory.centroids.shape[2])
     if X2.shape != wanted:
         raise ValueError(f"X2 has shape {X2.shape}, accepted is the shape of data set 1, {wanted}")
@@ -107,18 +94,25 @@ def split_similarities(X, random_state=None):
     ValueError
         X is no finite symmetric matrix of at least two objects.
     """
-    X = check_similarity("X", X)
+    X = checks.check_similarity("X", X)
     if X.shape[0] < 2:
         raise ValueError("X has 1 object, accepted are 2 and more")
-    order = generator(random_state).permutation(X.shape[0])
+    order = checks.generator(random_state).permutation(X.shape[0])
     first, second = np.array_split(order, 2)
     return X[first][:, first], X[second][:, second], X[second][:, first], first, second
+
+
+def random_halves(X, pairwise, rng):
+    """Random halves of a data set, (X1, X2); where X holds pairwise similarities, their cross similarities as well."""
+    if pairwise:
+        return split_similarities(X, rng)[:3]
+    return tuple(X[half] for half in np.array_split(rng.permutation(len(X)), 2))
 
 
 def _check_cross(cross, n_objects):
     """Cross similarities (N2, N1) as float64 array or sparse matrix, finite, N1 = n_objects."""
     sparse = scipy.sparse.issparse(cross)
-    cross = scipy.sparse.csr_array(cross, dtype=np.float64) if sparse else check_vectors("cross", cross)
+    cross = scipy.sparse.csr_array(cross, dtype=np.float64) if sparse else checks.check_vectors("cross", cross)
     if cross.shape[1] != n_objects:
         raise ValueError(f"cross has shape {cross.shape}, accepted is (objects of data set 2, {n_objects})")
     if sparse and not np.isfinite(cross.data).all():
@@ -153,8 +147,8 @@ def map_nearest_cluster(cross, labels1, n_clusters, shift=0.0, average=False):
     ValueError
         Shapes that do not fit, NaN or infinite values, labels outside 0..K-1.
     """
-    n_clusters = check_integer("n_clusters", n_clusters)
-    labels1 = check_labels("labels1", labels1, n_clusters=n_clusters)
+    n_clusters = checks.check_integer("n_clusters", n_clusters)
+    labels1 = checks.check_labels("labels1", labels1, n_clusters=n_clusters)
     cross = _check_cross(cross, labels1.size)
     size = np.bincount(labels1, minlength=n_clusters)
     fields = cross @ one_hot(labels1, n_clusters) + shift * size
@@ -188,7 +182,7 @@ def map_hungarian(cross, X1):
     """
     if scipy.sparse.issparse(cross) or scipy.sparse.issparse(X1):
         raise ValueError("cross and X1 must be dense: the Hungarian mapping compares all pairs of rows")
-    X1 = check_similarity("X1", X1, np.float64)
+    X1 = checks.check_similarity("X1", X1, np.float64)
     cross = _check_cross(cross, len(X1))
     if len(cross) != len(X1):
         raise ValueError(f"cross has shape {cross.shape}, accepted is {X1.shape}: a one-to-one mapping")
@@ -229,9 +223,9 @@ def transfer_labels(model, labels1, X1, cross=None, mapping="nearest_cluster"):
     ValueError
         Any other model or mapping, a missing `cross`, shapes that do not fit.
     """
-    check_option("mapping", mapping, MAPPINGS)
+    checks.check_option("mapping", mapping, MAPPINGS)
     rule = _transfer_rule(model, mapping)
-    labels1 = check_labels("labels1", labels1, X1.shape[0] if hasattr(X1, "shape") else len(X1), model.n_clusters)
+    labels1 = checks.check_labels("labels1", labels1, np.shape(X1)[0], model.n_clusters)
     if mapping == "identity":
         return labels1
     if cross is None:
@@ -302,13 +296,14 @@ def mapping_probabilities(mapping, X1, X2, labels1, centroids, factor=0.75):
     ValueError
         Unknown mapping, shapes that do not fit ("identity": N1 = N2, "hungarian": N2 <= N1), factor < 0.
     """
-    check_option("mapping", mapping, VECTOR_MAPPINGS)
-    X1, X2, centroids = check_vectors("X1", X1), check_vectors("X2", X2), check_vectors("centroids", centroids)
+    checks.check_option("mapping", mapping, VECTOR_MAPPINGS)
+    X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
+    centroids = checks.check_vectors("centroids", centroids)
     for name, rows in (("X2", X2), ("centroids", centroids)):
         if rows.shape[1] != X1.shape[1]:
             raise ValueError(f"{name} has {rows.shape[1]} columns, accepted is {X1.shape[1]} as in X1")
-    labels1 = check_labels("labels1", labels1, len(X1), len(centroids))
-    beta = check_number("factor", factor, 0.0) / (one_cluster_cost(X1) or 1.0)
+    labels1 = checks.check_labels("labels1", labels1, len(X1), len(centroids))
+    beta = checks.check_number("factor", factor, 0.0) / (one_cluster_cost(X1) or 1.0)
     if mapping == "soft":
         return softmax(-beta * cdist(X2, centroids, "sqeuclidean"))
     clusters = one_hot(labels1, len(centroids))
@@ -328,7 +323,7 @@ def mapping_probabilities(mapping, X1, X2, labels1, centroids, factor=0.75):
 
 def _check_rows(name, X):
     """Vectors as float64, or Boolean if they are: that decides the distance."""
-    return check_vectors(name, X, bool if np.asarray(X).dtype == bool else np.float64)
+    return checks.check_vectors(name, X, bool if np.asarray(X).dtype == bool else np.float64)
 
 
 def _fit_centroids(model, X1):
@@ -398,13 +393,12 @@ def _costs(model, X1, X2, mappings, cross=None, factor=0.75):
     X1, X2 = _check_rows("X1", X1), _check_rows("X2", X2)
     if X1.dtype != X2.dtype or X1.shape[1] != X2.shape[1]:
         raise ValueError(f"X2 has {X2.shape[1]} {X2.dtype} columns, accepted are {X1.shape[1]} of {X1.dtype} as in X1")
-    if hasattr(model, "score_samples"):
-        for mapping in mappings:
-            check_option("mapping", mapping, ("nearest_cluster",))
+    mixture = hasattr(model, "score_samples")
+    for mapping in mappings:
+        checks.check_option("mapping", mapping, ("nearest_cluster",) if mixture else VECTOR_MAPPINGS)
+    if mixture:
         fitted = clone(model).fit(X1)
         return [-fitted.score(X1)] + [-fitted.score(X2)] * len(mappings)
-    for mapping in mappings:
-        check_option("mapping", mapping, VECTOR_MAPPINGS)
     centroids, labels1 = _fit_centroids(model, X1)
     costs = [((X1 - centroids[labels1]) ** 2).sum() / len(X1)]
     distances = cdist(X2, centroids, "sqeuclidean")
@@ -416,8 +410,8 @@ def _costs(model, X1, X2, mappings, cross=None, factor=0.75):
 
 def _similarity_costs(model, X1, X2, mappings, cross):
     for mapping in mappings:
-        _transfer_rule(model, check_option("mapping", mapping, MAPPINGS))
-    X1, X2 = check_similarity("X1", X1), check_similarity("X2", X2)
+        _transfer_rule(model, checks.check_option("mapping", mapping, MAPPINGS))
+    X1, X2 = checks.check_similarity("X1", X1), checks.check_similarity("X2", X2)
     for name, X in (("X1", X1), ("X2", X2)):
         if X.shape[0] < 2:
             raise ValueError(f"{name} has 1 object, accepted are 2 and more")
@@ -475,17 +469,13 @@ class TransferSelection:
         )
 
 
-def _split(model, X, rng):
-    """Random halves of a data set: (X1, X2), with the cross similarities for models on similarities."""
-    if isinstance(model, SimilarityClustering):
-        return split_similarities(X, rng)[:3]
-    X = _check_rows("X", X)
-    return tuple(X[half] for half in np.array_split(rng.permutation(len(X)), 2))
-
-
 def _repetition(model, data, offered, mappings, factor, rng):
     """Costs (K, 1 + mappings) of one pair of data sets."""
-    X1, X2, *cross = data(rng) if callable(data) else _split(model, data, rng)
+    if callable(data):
+        X1, X2, *cross = data(rng)
+    else:
+        pairwise = isinstance(model, SimilarityClustering)
+        X1, X2, *cross = random_halves(data if pairwise else _check_rows("X", data), pairwise, rng)
     order = "n_components" if hasattr(model, "score_samples") else "n_clusters"
     with threadpool_limits(1):  # threads of small matrix products wait for each other many times longer than they work
         return [_costs(clone(model).set_params(**{order: k}), X1, X2, mappings, *cross, factor=factor) for k in offered]
@@ -537,13 +527,11 @@ def select_by_transfer_cost(
 
     Source: document 002, sections 2.2, 3, 6 and 7; document 000, chapter 3.3.
     """
-    offered = [check_integer("n_clusters", k) for k in n_clusters]
-    if not offered or offered != sorted(set(offered)):
-        raise ValueError(f"n_clusters={offered} must be a non-empty ascending sequence")
+    offered = checks.check_offered(n_clusters)
     mappings = (mapping,) if isinstance(mapping, str) else tuple(mapping)
     if "identity" in mappings and not callable(data):
         raise ValueError("mapping='identity' needs data as a callable that draws pairs; random halves have no pairs")
-    rngs = generator(random_state).spawn(check_integer("n_repetitions", n_repetitions))
+    rngs = checks.generator(random_state).spawn(checks.check_integer("n_repetitions", n_repetitions))
     tasks = (delayed(_repetition)(model, data, offered, mappings, factor, rng) for rng in rngs)
     done = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
     costs = np.array(list(tqdm(done, total=len(rngs), desc="repetitions", disable=not progress, leave=False)))
