@@ -21,6 +21,16 @@ from .checks import check_integer, check_labels, check_number, check_option
 from .kernels.capacity import mean_log_overlap
 from .metrics import align_labels
 
+__all__ = [
+    "Capacity",
+    "generalization_capacity",
+    "hamming_capacity",
+    "kary_capacity",
+    "kary_information",
+    "kary_optimal_beta",
+    "shannon_capacity",
+]
+
 
 @dataclass(eq=False, repr=False)
 class Capacity:

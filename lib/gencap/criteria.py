@@ -30,6 +30,17 @@ from .metrics import entropy_bits
 from .selection import aic, bic, instability, select_n_clusters
 from .transfer import random_halves, select_by_transfer_cost
 
+__all__ = [
+    "CriteriaTable",
+    "Gap",
+    "compare_criteria",
+    "description_length",
+    "effective_dimension",
+    "gap_statistic",
+    "kmeans_bic",
+    "mixture_parameters",
+]
+
 
 def description_length(log_likelihood, n_parameters, n_objects):
     """Bits to describe the data: -log2 L for the data given the model, and half of log2 N for every parameter.

@@ -15,6 +15,15 @@ from .annealing import Trajectory, check_betas
 from .centroid import few_coordinates
 from .checks import check_number, check_vectors
 
+__all__ = [
+    "OrderParameters",
+    "critical_alpha",
+    "critical_beta",
+    "learnable_cosine",
+    "order_parameters",
+    "quench",
+]
+
 SPLIT = 1e-6  # squared distance of two centroids, in that of the sources, from which they count as two
 
 

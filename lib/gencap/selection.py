@@ -19,6 +19,17 @@ from .metrics import align_labels
 from .similarity import SimilarityClustering
 from .transfer import coldest_labels, map_nearest_cluster, random_halves, transfer_labels
 
+__all__ = [
+    "Instability",
+    "Selection",
+    "aic",
+    "bic",
+    "disagreement",
+    "instability",
+    "relative_instability",
+    "select_n_clusters",
+]
+
 
 @dataclass(eq=False, repr=False)
 class Selection:

@@ -31,6 +31,19 @@ from .measures import map_rows, match_objects
 from .pairwise import PairwiseClustering
 from .similarity import SimilarityClustering, softmax
 
+__all__ = [
+    "TransferSelection",
+    "map_hungarian",
+    "map_nearest_cluster",
+    "mapping_probabilities",
+    "one_cluster_cost",
+    "select_by_transfer_cost",
+    "split_similarities",
+    "transfer_cost",
+    "transfer_costs",
+    "transfer_labels",
+]
+
 
 def transfer_costs(trajectory, X2):
     """Cost of data set 2 under the centroids and assignment probabilities of data set 1, at every temperature.
