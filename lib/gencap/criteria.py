@@ -381,7 +381,8 @@ def compare_criteria(
         parameters = mixture_parameters(offered, X.shape[1], covariance_type)
         add("AIC, mixture", aic(likelihoods, parameters), unit="nats")
         add("BIC, mixture", bic(likelihoods, parameters, len(X)), unit="nats")
-        labels = [clone(kmeans).set_params(n_clusters=k).fit(X).labels_ for k in offered]
+        models = [clone(kmeans).set_params(n_clusters=k) for k in offered]
+        labels = [model.fit(X).labels_ for model in models]
         add("BIC, k-means as printed", [kmeans_bic(c, X, entropy=False) for c in labels], unit="nats")
         add("BIC, k-means with entropy", [kmeans_bic(c, X) for c in labels], unit="nats")
         bar.update()
@@ -389,12 +390,8 @@ def compare_criteria(
         add("gap, largest", gap.gaps, "highest", "nats")
         add("gap, one standard error", gap.gaps, "first within an error", "nats", gap.one_standard_error)
         bar.update()
-        found = [
-            instability(clone(kmeans).set_params(n_clusters=k), X, n_splits=n_repetitions, random_state=rngs[3]).value
-            if k > 1
-            else np.nan
-            for k in offered
-        ]
+        splits = {"n_splits": n_repetitions, "random_state": rngs[3]}
+        found = [instability(model, X, **splits).value if model.n_clusters > 1 else np.nan for model in models]
         if max(offered) > 1:
             add("instability", found, unit="of guessing")
         bar.update()

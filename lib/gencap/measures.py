@@ -10,11 +10,10 @@ makes the centred matrix positive semi-definite; the pairwise clustering cost on
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from gencap.checks import check_integer, check_option, check_similarity, check_vectors, generator
+from gencap.checks import as_array, check_integer, check_option, check_similarity, check_vectors, generator
 from gencap.kernels.paths import fill_paths, join_order
 
 _CROSS_DISTANCES = ("euclidean", "squared_euclidean", "correlation", "hamming")
@@ -63,9 +62,8 @@ def _standardised_rows(name, X):
 
 def _check_dense(name, X):
     """A dense symmetric matrix as float32 if it is, else float64."""
-    if scipy.sparse.issparse(X):
-        raise TypeError(f"{name} is a sparse {type(X).__name__}, accepted is a dense array: {name}.toarray()")
-    return check_similarity(name, X, np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64)
+    dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+    return check_similarity(name, as_array(name, X, dtype), dtype)
 
 
 def _check_distances(D):
