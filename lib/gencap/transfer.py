@@ -238,7 +238,8 @@ def transfer_labels(model, labels1, X1, cross=None, mapping="nearest_cluster"):
     """
     checks.check_option("mapping", mapping, MAPPINGS)
     rule = _transfer_rule(model, mapping)
-    labels1 = checks.check_labels("labels1", labels1, np.shape(X1)[0], model.n_clusters)
+    n_objects = X1.shape[0] if hasattr(X1, "shape") else len(X1)
+    labels1 = checks.check_labels("labels1", labels1, n_objects, model.n_clusters)
     if mapping == "identity":
         return labels1
     if cross is None:
