@@ -6,6 +6,7 @@ are not used.
 """
 
 import numpy as np
+import scipy.sparse
 
 from .checks import check_number
 from .kernels import similarity as kernels
@@ -25,6 +26,16 @@ LATEST = 8.0  # units; a lopsided start must not be heated before it had its cha
 def _degrees(X):
     """Sums of the similarities to the other objects, shape (N,)."""
     return X.sum(axis=1, dtype=np.float64) - X.diagonal().astype(np.float64)
+
+
+def _largest_link(X):
+    """max |X_ij| over i != j; of a dense matrix through a view: no second matrix of N x N."""
+    if scipy.sparse.issparse(X):
+        X = X.tocoo()
+        links = X.data[X.row != X.col]
+    else:
+        links = X.ravel()[1:].reshape(len(X) - 1, len(X) + 1)[:, :-1]
+    return float(max(links.max(), -links.min())) if links.size else 0.0
 
 
 def _random_labels(n_objects, n_clusters, rng, alone=()):
@@ -171,7 +182,7 @@ class AdaptiveRatioCut(SimilarityClustering):
         if self.p < STIFF:
             # Single moves freeze in a cost that is nearly balanced Min Cut; correlation clustering with a very negative
             # shift is nearly the same problem and softer; its labels only need to descend.
-            cut = CorrelationClustering(self.n_clusters, shift=-3.0 * float(abs(X).max()))
+            cut = CorrelationClustering(self.n_clusters, shift=-_largest_link(X))
             labels = cut._cool(X, cut._unit(X), rng, cut._starts(X, rng)[0])
             if len(np.unique(labels)) == self.n_clusters:
                 starts.append((labels, np.inf))

@@ -255,7 +255,8 @@ def random_split(data, align="correlation", n_objects=None, random_state=None):
     Matching on path distances pairs objects that are equally far from everything, not objects that are alike: path
     distances are ruled by the distance to the nearest neighbour. See `Views.diagnostics`. Very many pairings then have
     the same, smallest sum, and which of them it is moves a capacity by tenths of a bit; the one taken has the smallest
-    sum of the distances beneath (squared Euclidean or 1 - rho), so neither row order nor solver decides.
+    sum of the distances beneath (squared Euclidean or 1 - rho). Row order and solver then decide only where these tie
+    as well (counts, points on a lattice), or where one group lies so far out that the others' differences are rounding.
 
     Source: document 000, section 7.2.1.
     """

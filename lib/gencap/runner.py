@@ -217,13 +217,13 @@ def run_folder(path, values):
 def finished(path, values):
     """Return the record of a finished run whose inputs did not change, else None."""
     record = read_record(run_folder(path, values) / "run.json")
-    return record if record and record["status"] == "done" and _unchanged(path, record) else None
+    return record if record and record["status"] == "done" and _unchanged(path, record, values) else None
 
 
-def _unchanged(path, record):
+def _unchanged(path, record, values):
     """Whether a record's inputs are those of now; a notebook that can no longer be read has changed."""
     with contextlib.suppress(ParameterError):
-        return record["inputs"] == inputs(path, record["parameters"])
+        return record["inputs"] == inputs(path, values)
     return False
 
 
@@ -445,7 +445,7 @@ def gather_claims(records):
     here = {path.name: path for path in notebooks()}
     full = [read_record(p) for p in sorted((project_folder() / "build" / "runs").glob("*/*/run.json"))]
     full = [r for r in full if r and r["profile"] == "full" and r["changed"] == ["profile"] and r["status"] == "done"]
-    full = [r for r in full if r["notebook"] in here and _unchanged(here[r["notebook"]], r)]
+    full = [r for r in full if r["notebook"] in here and _unchanged(here[r["notebook"]], r, r["parameters"])]
     merged = {}
     for run_ in [r for r in records if r["status"] == "done"] + full:
         for claim in run_["claims"]:
@@ -465,4 +465,4 @@ def last_record(path):
     found = (project_folder() / "build" / "runs" / Path(path).stem).glob("*/run.json")
     found = [r for r in map(read_record, found) if r and set(r["changed"]) <= {"profile"}]
     latest = max(found, key=lambda r: r["started"], default=None)
-    return latest and latest | {"stale": not _unchanged(path, latest)}
+    return latest and latest | {"stale": not _unchanged(path, latest, latest["parameters"])}

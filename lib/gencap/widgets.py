@@ -254,7 +254,6 @@ class TemperatureExplorer(Explorer):
         if X is not None and self._X.ndim != 2:
             raise ValueError(f"X must be a matrix, got shape {self._X.shape}")
         self._similarity = X is not None and self._X.shape[0] == self._X.shape[1] and np.allclose(self._X, self._X.T)
-        self._limits = plots._colour_limits(self._X) if self._similarity else None
         trajectories = [trajectory for trajectory, _ in self._results.values()]
         for what, name in (("temperatures", "n_steps"), ("objects", "n_objects")):
             found = sorted({getattr(trajectory, name) for trajectory in trajectories})
@@ -263,6 +262,7 @@ class TemperatureExplorer(Explorer):
         n_objects, n_steps = trajectories[0].n_objects, trajectories[0].n_steps
         if X is not None and len(X) != n_objects:
             raise ValueError(f"X has {len(X)} rows, accepted is one for each of the {n_objects} objects")
+        self._limits = plots._colour_limits(self._X) if self._similarity else None
         capacities = [capacity for _, capacity in self._results.values() if capacity is not None]
         self._top = max([0.1, *(1.25 * float(np.max(capacity.curve)) for capacity in capacities)])
         temperature = Axis(trajectories[0].betas / trajectories[0].unit, "inverse temperature", "first split = 1")

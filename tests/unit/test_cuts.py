@@ -361,3 +361,15 @@ def test_nearly_balanced_cut_is_not_stuck_above_shifted_correlation_clustering(p
     labels = gc.CorrelationClustering(6, shift=-3 * X.max(), random_state=0).fit(X).labels_
     model = gc.AdaptiveRatioCut(6, p=p, n_init=2, random_state=0)
     assert model.fit(X).trajectory_.costs[-1] <= 1.003 * model.cost(labels, X)
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
+def test_self_similarities_and_scale_do_not_move_the_start_of_a_stiff_cut(form):
+    X = np.random.default_rng(0).random((40, 40))
+    X = (X + X.T) / 2
+    found = [
+        gc.AdaptiveRatioCut(3, p=1.0, n_init=2, random_state=0).anneal(form(scale * (X + diagonal * np.eye(40)))).costs
+        for scale, diagonal in ((1, 0), (1, 50), (2.0**97, 0), (2.0**97, 5))
+    ]
+    for costs, scale in zip(found, (1, 1, 2.0**97, 2.0**97), strict=True):
+        assert costs[-1] == pytest.approx(scale * found[0][-1], rel=0.01)
