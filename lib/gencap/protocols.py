@@ -270,7 +270,8 @@ def random_split(data, align="correlation", n_objects=None, random_state=None):
         _standardised_rows("data", data)  # rows of the table are named, not rows of a half
     rows1, rows2 = generator(random_state).permutation(len(data))[: 2 * n_half].reshape(2, -1)
     if align.startswith("path"):
-        paths, steps = (_DISTANCES[name](data)[np.ix_(rows1, rows2)] for name in (align, STEPS[align]))
+        whole = _DISTANCES[STEPS[align]](data)
+        paths, steps = (D[np.ix_(rows1, rows2)] for D in (path_distances(whole), whole))
         scale = TIE * paths.max() / max(steps.max(), np.finfo(float).tiny)
         rows2 = rows2[linear_sum_assignment(paths + scale * steps)[1]]
     elif align != "random":
