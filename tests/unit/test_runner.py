@@ -166,7 +166,7 @@ def test_help_lists_the_parameters(tmp_path, capsys):
 def test_a_run_leaves_notebook_page_and_record(project):
     path = notebook(
         project / "notebooks" / "00_a.ipynb",
-        "import os, sys, gencap as gc\ngc.claims.check('cc-075', 5)\ngc.claims.check('cc-085', 4)",
+        "import os, sys, gencap as gc\nfor id, K in ('cc-075', 5), ('cc-085', 4): gc.claims.check(id, K, holds=K == 5)",
         "print(seed * 2, os.environ['OMP_NUM_THREADS'], sys.executable, os.getcwd())",
     )
     values, seen = runner.read_values(path, [("seed", "21")]), []
@@ -178,7 +178,7 @@ def test_a_run_leaves_notebook_page_and_record(project):
     assert record["parameters"] == values and record["seconds"] > 0 and "numpy" in record["versions"]
     assert {c["id"]: (c["verdict"], c["reason"]) for c in record["claims"]} == {
         "cc-075": ("reproduced", ""),
-        "cc-085": ("refuted", "with other parameters: seed=21"),
+        "cc-085": ("refuted", "not met; run with seed=21"),
     }
     outputs = nbformat.read(folder / "00_a.ipynb", 4).cells[-1].outputs
     assert outputs[0].text == f"42 1 {sys.executable} {path.parent}\n"
@@ -312,7 +312,7 @@ def test_a_failing_notebook_is_in_report_and_exit_status_and_the_others_run(proj
     folder = project / "notebooks"
     notebook(
         folder / "00_good.ipynb",
-        "import gencap as gc\ngc.claims.check('cc-075', 4, reason='noise <b> & more')",
+        "import gencap as gc\ngc.claims.check('cc-075', 4, holds=4 > 4, reasons=[(4 < 5, 'noise <b> & more')])",
         "import matplotlib.pyplot as plt\nplt.plot([1, 2]);",
     )
     notebook(folder / "01_bad.ipynb", "int('x')")
