@@ -8,8 +8,16 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import assignments, boltzmann, coclustering, correlation_cost, cut_cost
-from oracles import expected_potentials, random_similarity, valley
+from oracles import (
+    assignments,
+    boltzmann,
+    coclustering,
+    correlation_cost,
+    cut_cost,
+    expected_potentials,
+    random_similarity,
+    valley,
+)
 from scipy.special import logsumexp
 from sklearn.base import clone
 

@@ -4,8 +4,17 @@ import numpy as np
 import pytest
 import scipy.sparse
 from numba import vectorize
-from oracles import assignments, boltzmann, coclustering, expected_potentials, hardened_costs, plain_sweep
-from oracles import plug_in_cost, random_similarity, valley
+from oracles import (
+    assignments,
+    boltzmann,
+    coclustering,
+    expected_potentials,
+    hardened_costs,
+    plain_sweep,
+    plug_in_cost,
+    random_similarity,
+    valley,
+)
 
 import gencap as gc
 from gencap.kernels import exp_negative
