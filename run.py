@@ -93,7 +93,7 @@ def test(python):
     notebooks = sorted(name for name in os.listdir(os.path.join(ROOT, "notebooks")) if name.endswith(".ipynb"))
     notebooks = [os.path.join("notebooks", name) for name in notebooks]
     suites = [
-        ("unit", two + ["tests/unit"]),
+        ("unit", two + ["--doctest-modules", "tests/unit", "lib/gencap"]),
         ("notebooks", two + ["--nbval", "--nbval-sanitize-with", "tests/nbval_sanitize.cfg"] + notebooks),
         ("browser", ["-s", "-p", "no:benchmark", "tests/browser"]),
     ]

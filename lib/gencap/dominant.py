@@ -80,10 +80,13 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
 
     Examples
     --------
+    The larger of two equally tight groups has the larger cohesion and comes off first.
+
     >>> import numpy as np, gencap as gc
-    >>> X = np.kron(np.eye(2), np.ones((4, 4)))
+    >>> X = np.zeros((8, 8))
+    >>> X[:3, :3] = X[3:, 3:] = 1
     >>> gc.DominantSets(n_clusters=2).fit(X).labels_.tolist()
-    [0, 0, 0, 0, 1, 1, 1, 1]
+    [1, 1, 1, 0, 0, 0, 0, 0]
     """
 
     def __init__(self, n_clusters=2, max_steps=100, cutoff=1e-3, shift=0.0):
