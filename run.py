@@ -110,7 +110,7 @@ def read_test(words):
         help="run only the notebooks, as other processors would: under these settings (of {}; default all), of these "
         "files (default all)".format(", ".join(SETTINGS)),
     )
-    parser.add_argument("--with-processor", choices=SETTINGS, help="the notebooks under this setting as well")
+    parser.add_argument("--with-processor", choices=SETTINGS[1:], help="the notebooks under this setting as well")
     asked = parser.parse_args(words)
     for word in asked.processors or ():
         if word not in SETTINGS and not glob.glob(word):
@@ -132,32 +132,35 @@ def variables(python, setting):
 def test(python, words=()):
     """Run the whole test suite, or the notebooks under other processors' settings; return the worst exit status."""
     asked = read_test(words)
-    two = ["-n", "2", "--dist", "loadfile", "-p", "no:benchmark"]
     wanted = asked.processors or ()
-    settings = [word for word in wanted if word in SETTINGS] or list(SETTINGS)
     files = sorted(file for word in wanted if word not in SETTINGS for file in glob.glob(word))
     files = files or sorted(glob.glob(os.path.join(ROOT, "notebooks", "*.ipynb")))
     files = [os.path.relpath(file, ROOT) for file in files]
-    notebooks = two + ["--nbval", "--nbval-sanitize-with", "tests/nbval_sanitize.cfg"] + files
-    suites = [("unit", two + ["tests/unit"])]
-    suites += [("notebooks", notebooks), ("browser", ["-s", "-p", "no:benchmark", "tests/browser"])]
+    settings = [word for word in wanted if word in SETTINGS] or list(SETTINGS)
+    two = ["-n", "2", "--dist", "loadfile", "-p", "no:benchmark"]
+    notebooks = (
+        (two if len(files) > 1 else two[4:]) + ["--nbval", "--nbval-sanitize-with", "tests/nbval_sanitize.cfg"] + files
+    )
+    suites = []
     if asked.processors is None:
         settings = [asked.with_processor] if asked.with_processor else []
-    else:
-        suites = []
+        suites += [("unit", two + ["tests/unit"]), ("notebooks", notebooks)]
+        suites += [("browser", ["-s", "-p", "no:benchmark", "tests/browser"])]
     if platform.machine().lower() not in ("x86_64", "amd64") and set(settings) - {"as-is"}:
         print("left out on {}: {}, which are settings of x86-64".format(platform.machine(), ", ".join(SETTINGS[1:])))
         settings = [setting for setting in settings if setting == "as-is"]
-    suites += [(setting, ["-q", "--tb=no", "--color=no"] + notebooks) for setting in settings]
+    listed = ["-q", "--tb=no", "--color=no", "-o", "verbosity_assertions=2"]  # both texts whole, and only in our list
+    suites += [(setting, listed + notebooks) for setting in settings]
     environment = dict(os.environ, JUPYTER_PREFER_ENV_PATH="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     results, verdicts = [], {"saved": saved_verdicts(files)}
     for name, words in suites:
-        print("\n==== {} ====".format(name), flush=True)
+        other = variables(python, name)
+        print("\n==== {} ====".format(" ".join([name] + sorted(map("=".join, other.items())))), flush=True)
         file, record = (os.path.join(ROOT, "build", "tests", name + ending) for ending in (".xml", ".jsonl"))
         for old in filter(os.path.exists, (file, record)):
             os.remove(old)
         os.makedirs(os.path.dirname(file), exist_ok=True)
-        own = dict(environment, **variables(python, name))
+        own = dict(environment, **other)
         if "--nbval" in words:
             own["GENCAP_CLAIMS_FILE"] = record
             own.pop("GENCAP_DATA", None)  # the saved outputs are those of the embedded data, which everybody has
@@ -167,21 +170,17 @@ def test(python, words=()):
             verdicts[name] = given_verdicts(record)
     for setting in settings:
         found = changes(os.path.join(ROOT, "build", "tests", setting + ".xml"))
-        print(
-            "\n==== {}: {} compared outputs changed (nbval counts code cells from 0) ====".format(setting, len(found))
-        )
-        for place, text in found:
-            print("{}\n{}\n".format(place, text))
-    other = differing(verdicts)
+        print("\n==== {}: {} compared outputs changed ====".format(setting, len(found)))
+        print("\n".join("{}\n{}\n".format(*change) for change in found))
+    unequal = differing(verdicts)
     if len(verdicts) > 1:
-        print("\n==== verdicts that differ: {} ====".format(len(other)))
-        print("\n".join(other))
+        print("\n==== verdicts that differ: {} ====\n{}".format(len(unequal), "\n".join(unequal)))
     print("\n==== summary ====")
     for name, status, passed, failed, skipped, seconds in results:
         line = "{:10} {:5} passed {:4} failed {:4} skipped {:6.0f} s".format(name, passed, failed, skipped, seconds)
         print(line + ("" if status in (0, 1) else "  (pytest ended with {})".format(status)))
     print("{} passed, {} failed, {} skipped".format(*(sum(r[k] for r in results) for k in (2, 3, 4))), flush=True)
-    return max([int(bool(other))] + [status for _, status, *_ in results])
+    return max([int(bool(unequal))] + [status for _, status, *_ in results])
 
 
 def counts(file):
@@ -194,10 +193,13 @@ def counts(file):
 
 
 def changes(file):
-    """Return (notebook and cell, nbval's words with both texts) of every failure in a JUnit file."""
+    """Return (where, nbval's words with both texts) of every failure in a JUnit file; it counts code cells from 0."""
     cases = xml.etree.ElementTree.parse(file).getroot().iter("testcase") if os.path.exists(file) else ()
     return [
-        ("{}, {}".format(case.get("classname"), case.get("name")), (bad.text or "").split("Traceback:")[-1].strip("\n"))
+        (
+            "{}, {} (+ saved, - here)".format(case.get("classname"), case.get("name")),
+            (bad.text or "").split("Traceback:")[-1].strip("\n"),
+        )
         for case in cases
         for bad in case.findall("failure") + case.findall("error")
     ]
@@ -209,11 +211,9 @@ def saved_verdicts(files):
     for file in files:
         with open(os.path.join(ROOT, file), encoding="utf-8") as stream:
             cells = json.load(stream)["cells"]
-        for output in (output for cell in cells for output in cell.get("outputs", ())):
-            for id, verdict in re.findall(
-                r"^(\S+): published .* \| ([a-z() ]+)$", "".join(output.get("text", ())), re.M
-            ):
-                found[id] = sorted(found.get(id, []) + [verdict])
+        texts = ["".join(output.get("text", ())) for cell in cells for output in cell.get("outputs", ())]
+        for id, verdict in re.findall(r"^(\S+): published .* \| ([a-z() ]+)$", "\n".join(texts), re.M):
+            found[id] = sorted(found.get(id, []) + [verdict])
     return found
 
 
