@@ -14,8 +14,8 @@ from gencap.resources import project_folder, replacing
 SOURCES = (
     "Sources: 000 thesis on generalization capacity; 001 thesis on non-redundant clustering; 002 minimum transfer "
     "cost; 003 approximation set coding; 004 lecture notes on statistical learning theory. The full run was made where "
-    "the project was released, unless a full-profile run stands here; older means that library, notebook or rule has "
-    "changed since. Statements that no notebook has decided come last."
+    "the project was released, unless a full-profile run stands here; older means that library, notebook or rule are "
+    "others now. Statements that no notebook has decided come last."
 )
 
 _STYLE = """
