@@ -82,13 +82,12 @@ def _run(arguments):
 
 def _all(arguments):
     records = runner.run_all(runner.notebooks(), arguments.profile, arguments.jobs)
-    claims = runner.gather_claims(records)
-    runner.write_json(runner.project_folder() / "build" / "claims.json", claims)
-    page = report.write(records, claims)
+    runner.write_json(runner.project_folder() / "build" / "claims.json", runner.gather_claims(records))
+    page = report.write(records)
     failed = [r for r in records if r["status"] == "failed"]
     for record in failed:
         print(runner.NotebookFailed(record), file=sys.stderr)
-    print(f"{len(records)} notebooks, {len(failed)} failed; {report.summary(claims)}\n{page}")
+    print(f"{len(records)} notebooks, {len(failed)} failed; {report.summary(records)}\n{page}")
     return 1 if failed else 0
 
 
@@ -116,8 +115,7 @@ def _keep(arguments):
 
 def _report(arguments):
     records = list(filter(None, map(runner.last_record, runner.notebooks())))
-    found = runner.gather_claims(records)
-    print(report.write(records, found), report.summary(found), sep="\n")
+    print(report.write(records), report.summary(records), sep="\n")
     return 0
 
 

@@ -54,18 +54,25 @@ def count(found, ledger=()):
     return ", ".join(f"{counts[v]} {v}" for v in claims.VERDICTS if counts[v]) or "no claims checked"
 
 
-def summary(found):
-    """Return the verdicts of the runs and of the full run in two lines."""
-    full = runner.full_claims()
+def verdicts(records):
+    """Return what the quick ones of these runs and the last full-profile runs say: twice {(id, notebook): claim}."""
+    quick = [r for r in records if r["profile"] != "full" and r["status"] == "done"]
+    quick = {(c["id"], r["notebook"]): c for r in quick for c in r["claims"] if c["id"] in claims.published()}
+    return quick, {(c["id"], c["notebook"]): c for c in runner.full_claims()}
+
+
+def summary(records):
+    """Return how many claims got which verdict in the quick and in the full run, in two lines."""
+    quick, full = (list(found.values()) for found in verdicts(records))
     dates = sorted({c["date"] for c in full})
     when = f" of {' to '.join(sorted({dates[0], dates[-1]}))}" if dates else ""
     older = f"; {sum(c['older'] for c in full)} of them older than the code" if any(c["older"] for c in full) else ""
     ledger = claims.published()
-    return f"claims: {count(found, ledger)}\nfull run{when}: {count(full, ledger)}{older}"
+    return f"quick run: {count(quick, ledger)}\nfull run{when}: {count(full, ledger)}{older}"
 
 
-def write(records, found):
-    """Write build/report.html from the runs' records and the claims they settled; return its path."""
+def write(records):
+    """Write build/report.html from the runs' records; return its path."""
     page = project_folder() / "build" / "report.html"
     done = sum(r["status"] == "done" for r in records)
     seconds = sum(r["seconds"] for r in records)
@@ -75,7 +82,7 @@ def write(records, found):
         f"<meta name=viewport content='width=device-width'><style>{_STYLE}</style></head><body>",
         "<h1>gencap: what reproduces</h1>",
         f"<p class=sub>{done} of {len(records)} notebooks done, {seconds:.0f} s of notebook time; "
-        f"written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC.<br>{summary(found).replace(chr(10), '<br>')}</p>",
+        f"written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC.<br>{summary(records).replace(chr(10), '<br>')}</p>",
         *(["<h2>Failures</h2>", *map(_failure, failures)] if failures else []),
         "<h2>Notebooks</h2><div class=cards>",
         *map(_card, records),
@@ -121,8 +128,7 @@ def _link(record, text):
 def _claim_rows(records):
     """A row for each claim of the ledger, once for each notebook that decides it."""
     runs = {r["notebook"]: r for r in records}
-    quick = {(c["id"], r["notebook"]): c for r in records if r["profile"] != "full" for c in r["claims"]}
-    full = {(c["id"], c["notebook"]): c for c in runner.full_claims()}
+    quick, full = verdicts(records)
     places = {}
     for id, notebook in sorted(quick.keys() | full.keys()):
         places.setdefault(id, []).append(notebook)
@@ -132,9 +138,9 @@ def _claim_rows(records):
             texts = "".join(f"<td>{_text(t)}" for t in (source, row["statement"], row["published"], claims.band(row)))
             key, run = (row["id"], notebook), runs.get(notebook)
             empty = "<td><span class='verdict not-yet'>not yet</span>" if not notebook else "<td>"
-            verdicts = "".join(_verdict(found[key]) if key in found else empty for found in (quick, full))
+            runs_say = "".join(_verdict(found[key]) if key in found else empty for found in (quick, full))
             link = _link(run, _stem(run)) if run else _text(notebook.removesuffix(".ipynb"))
-            yield f"<tr><td class=id>{_text(row['id'])}{texts}{verdicts}<td>{link}</tr>"
+            yield f"<tr><td class=id>{_text(row['id'])}{texts}{runs_say}<td>{link}</tr>"
 
 
 def _verdict(claim):

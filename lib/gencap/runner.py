@@ -300,7 +300,7 @@ def run(path, values, progress=None):
             "seconds": round(time.perf_counter() - start, 2),
             "status": "failed" if error else "done",
             "error": error,
-            "claims": list({c["id"]: c for c in map(json.loads, lines)}.values()),
+            "claims": list({c["id"]: c | {"rule": _rule(c["id"])} for c in map(json.loads, lines)}.values()),
         }
         page = HTMLExporter(template_name="lab").from_filename(str(output))[0]
         # run.json goes first and comes last: whatever stands in the folder without it counts as nothing.
@@ -479,8 +479,7 @@ def _rule(id):
 def _kept(record):
     """What is kept of a full-profile run: the claims, and what made them."""
     made = {key: record["inputs"].get(key) for key in ("lib", "code")}
-    settled = [claim | {"rule": _rule(claim["id"])} for claim in record["claims"]]
-    return {key: record[key] for key in ("started", "seconds", "versions")} | {"inputs": made, "claims": settled}
+    return {key: record[key] for key in ("started", "seconds", "versions", "claims")} | {"inputs": made}
 
 
 def _shipped():
@@ -496,14 +495,12 @@ def keep():
 
     The record of a notebook that was not run again stays as it is; that of a notebook that is gone goes.
     """
-    new = {
-        name: _kept(record)
-        for name, record in _full_runs().items()
-        if record["started"] > _shipped().get(name, {}).get("started", "")
-    }
-    records, here = _shipped() | new, {path.name for path in notebooks()}
-    records = {name: record for name, record in sorted(records.items()) if name in here}
-    write_json(project_folder() / "data" / "results" / "full.json", records)
+    before, here = _shipped(), {path.name for path in notebooks()}
+    runs = _full_runs().items()
+    new = {name: _kept(r) for name, r in runs if r["started"] > before.get(name, {"started": ""})["started"]}
+    records = {name: record for name, record in sorted((before | new).items()) if name in here}
+    if records != before:
+        write_json(project_folder() / "data" / "results" / "full.json", records)
     return sorted(new)
 
 
@@ -521,7 +518,7 @@ def full_claims():
         if run_ := runs.get(path.name):
             since = {"notebook": path.name, "profile": "full", "date": run_["started"][:10]}
             changed = not _unchanged(path, run_, {})
-            found += [c | since | {"older": changed or c["rule"] != _rule(c["id"])} for c in run_["claims"]]
+            found += [c | since | {"older": changed or c.get("rule") != _rule(c["id"])} for c in run_["claims"]]
     return [claim for claim in found if claim["id"] in claims.published()]
 
 

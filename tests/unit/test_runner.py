@@ -325,7 +325,7 @@ def test_a_failing_notebook_is_in_report_and_exit_status_and_the_others_run(proj
     notebook(folder / "scratch.ipynb", "1")  # not one of the numbered ones
     assert __main__.main(["all", "--jobs", "2"]) == 1
     said = capsys.readouterr()
-    assert "3 notebooks, 2 failed; claims: 1 refuted, " in said.out
+    assert "3 notebooks, 2 failed; quick run: 1 refuted, " in said.out
     assert "01_bad.ipynb: cell 2 raised ValueError: invalid literal" in said.err
     assert "02_broken.ipynb cannot be read as a notebook" in said.err
     page = (project / "build" / "report.html").read_text(encoding="utf-8")
@@ -352,12 +352,13 @@ def test_a_child_that_dies_is_a_failure(project, monkeypatch):
     monkeypatch.setattr(sys, "executable", "false" if os.name == "posix" else "where")
     (record,) = runner.run_all([path], jobs=1)
     assert record["status"] == "failed" and record["error"]["message"] == 1
-    assert "exit status" in report.write([record], []).read_text(encoding="utf-8")
+    assert "exit status" in report.write([record]).read_text(encoding="utf-8")
 
 
 def fake_run(path, values, profile, verdict, changed=("profile",), started="2026-01-01T00:00:00+00:00"):
     """A finished run's record without running it."""
     claim = {"id": "cc-075", "published": "5", "obtained": None, "verdict": verdict, "reason": "", "held": ""}
+    claim["rule"] = runner._rule("cc-075")
     record = {
         "notebook": path.name,
         "parameters": values,
@@ -407,7 +408,7 @@ def test_a_kept_full_run_is_shown_beside_the_quick_one_and_says_when_it_is_older
     all_but_one = len(claims.published()) - 1
     said, shown = reported()
     assert shown == [["needs", "full", "profile"], []]
-    assert f"claims: 1 needs full profile, {all_but_one} not yet\nfull run: {all_but_one + 1} not yet" in said
+    assert f"quick run: 1 needs full profile, {all_but_one} not yet\nfull run: {all_but_one + 1} not yet" in said
 
     fake_run(first, full, "full", "refuted")
     fake_run(first, full | {"seed": 8}, "full", "reproduced", changed=("profile", "seed"))
