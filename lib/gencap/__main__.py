@@ -87,7 +87,7 @@ def _all(arguments):
     failed = [r for r in records if r["status"] == "failed"]
     for record in failed:
         print(runner.NotebookFailed(record), file=sys.stderr)
-    print(f"{len(records)} notebooks, {len(failed)} failed; {report.summary(records)}\n{page}")
+    print(f"{len(records)} notebooks, {len(failed)} failed; {report.summary()}\n{page}")
     return 1 if failed else 0
 
 
@@ -115,7 +115,7 @@ def _keep(arguments):
 
 def _report(arguments):
     records = list(filter(None, map(runner.last_record, runner.notebooks())))
-    print(report.write(records), report.summary(records), sep="\n")
+    print(report.write(records), report.summary(), sep="\n")
     return 0
 
 

@@ -54,16 +54,18 @@ def count(found, ledger=()):
     return ", ".join(f"{counts[v]} {v}" for v in claims.VERDICTS if counts[v]) or "no claims checked"
 
 
-def verdicts(records):
-    """Return what the quick ones of these runs and the last full-profile runs say: twice {(id, notebook): claim}."""
-    quick = [r for r in records if r["profile"] != "full" and r["status"] == "done"]
-    quick = {(c["id"], r["notebook"]): c for r in quick for c in r["claims"] if c["id"] in claims.published()}
-    return quick, {(c["id"], c["notebook"]): c for c in runner.full_claims()}
+def verdicts():
+    """Return what the last quick and the last full-profile runs say: twice {(id, notebook): claim}."""
+    last = [runner.last_record(path, ["quick"]) for path in runner.notebooks()]
+    last = [r for r in last if r and r["status"] == "done"]
+    quick = [c | {"notebook": r["notebook"], "older": r["stale"]} for r in last for c in r["claims"]]
+    quick = [c for c in quick if c["id"] in claims.published()]
+    return [{(c["id"], c["notebook"]): c for c in found} for found in (quick, runner.full_claims())]
 
 
-def summary(records):
+def summary():
     """Return how many claims got which verdict in the quick and in the full run, in two lines."""
-    quick, full = (list(found.values()) for found in verdicts(records))
+    quick, full = (list(found.values()) for found in verdicts())
     dates = sorted({c["date"] for c in full})
     when = f" of {' to '.join(sorted({dates[0], dates[-1]}))}" if dates else ""
     older = f"; {sum(c['older'] for c in full)} of them older than the code" if any(c["older"] for c in full) else ""
@@ -82,7 +84,7 @@ def write(records):
         f"<meta name=viewport content='width=device-width'><style>{_STYLE}</style></head><body>",
         "<h1>gencap: what reproduces</h1>",
         f"<p class=sub>{done} of {len(records)} notebooks done, {seconds:.0f} s of notebook time; "
-        f"written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC.<br>{summary(records).replace(chr(10), '<br>')}</p>",
+        f"written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC.<br>{summary().replace(chr(10), '<br>')}</p>",
         *(["<h2>Failures</h2>", *map(_failure, failures)] if failures else []),
         "<h2>Notebooks</h2><div class=cards>",
         *map(_card, records),
@@ -128,7 +130,7 @@ def _link(record, text):
 def _claim_rows(records):
     """A row for each claim of the ledger, once for each notebook that decides it."""
     runs = {r["notebook"]: r for r in records}
-    quick, full = verdicts(records)
+    quick, full = verdicts()
     places = {}
     for id, notebook in sorted(quick.keys() | full.keys()):
         places.setdefault(id, []).append(notebook)
@@ -148,10 +150,7 @@ def _verdict(claim):
     name = re.sub(r"\W+", "-", claim["verdict"]).strip("-")
     parts = [f"<span class='verdict {name}'>{_text(claim['verdict'])}</span>", _text(claims.show(claim["obtained"]))]
     parts.append(f"<span class=reason>{_text(claim['reason'])}</span>" if claim["reason"] else "")
-    if "date" in claim:
-        parts.append(
-            _text(claim["date"]) + (", <span class=older>older</span> than the code" if claim["older"] else "")
-        )
+    parts += [_text(claim.get("date", "")), "<span class=older>older</span> than the code" if claim["older"] else ""]
     return "<td>" + "<br>".join(filter(None, parts))
 
 

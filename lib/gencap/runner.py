@@ -522,12 +522,12 @@ def full_claims():
     return [claim for claim in found if claim["id"] in claims.published()]
 
 
-def last_record(path):
-    """Return the record of the latest run of a notebook with nothing but the profile changed, or None.
+def last_record(path, profiles=("quick", "full")):
+    """Return the record of the latest run of a notebook in these profiles with nothing else changed, or None.
 
     Its "stale" says whether its inputs have changed since.
     """
     found = (project_folder() / "build" / "runs" / Path(path).stem).glob("*/run.json")
-    found = [r for r in map(read_record, found) if r and set(r["changed"]) <= {"profile"}]
+    found = [r for r in map(read_record, found) if r and set(r["changed"]) <= {"profile"} and r["profile"] in profiles]
     latest = max(found, key=lambda r: r["started"], default=None)
     return latest and latest | {"stale": not _unchanged(path, latest, latest["parameters"])}

@@ -423,7 +423,7 @@ def test_a_kept_full_run_is_shown_beside_the_quick_one_and_says_when_it_is_older
     assert f"full run of 2026-01-01: 1 refuted, {all_but_one} not yet\n" in said
     assert [c["verdict"] for c in runner.gather_claims([record])] == ["needs full profile"]  # of these runs alone
 
-    older = ["refuted", "2026-01-01,", "older", "than", "the", "code"]
+    older = ["refuted", "2026-01-01", "older", "than", "the", "code"]
     row = claims.published()["cc-075"]
     with monkeypatch.context() as patch:
         patch.setitem(row, "share", "10")  # decided by another rule now
@@ -435,7 +435,8 @@ def test_a_kept_full_run_is_shown_beside_the_quick_one_and_says_when_it_is_older
     assert reported()[1][1] == older[:1] + ["2026-01-01"]
     notebook(first, "2")
     said, shown = reported()
-    assert shown[1] == older and "; 1 of them older than the code" in said
+    assert shown == [["needs", "full", "profile", "older", "than", "the", "code"], older]
+    assert "; 1 of them older than the code" in said  # of the full run
 
     # Kept notebook by notebook: another one joins, an earlier run changes nothing, a later one replaces.
     fake_run(second, full, "full", "in part")
