@@ -43,7 +43,8 @@ OVERDUE = 2.0  # growth at which a single centroid may borrow; less would draw c
 COPIES = 1e-2  # of the data's spread; centroids closer than this are copies of one
 COLDEST = 1e15  # units; beyond, differences of squared distances that are rounding would decide
 FROZEN = 1e6  # units at which the search beside the annealing runs: hard assignments
-STARTS = 3  # of k-means++ for that search, beside the cold end of the annealing
+STARTS = 10  # of k-means++ for that search, beside the cold end of the annealing
+LIKELY = 1.05  # of the lowest cost at zero temperature; dearer solutions are not tried at the coldest step
 CHEAPER = 1e-4  # of the cost; less does not count as a better solution
 
 
@@ -102,12 +103,16 @@ def _fixed_point(X, centroids, beta, tolerance):
     return centroids, sweeps, False
 
 
-def _leading_axis(X, weights):
-    """Largest variance of the objects (N, D) over all directions, and its direction (D,); the weights sum to 1."""
+def _leading_axis(X, weights, work):
+    """Largest variance of the objects (N, D) over all directions, and its direction (D,); the weights sum to 1.
+
+    work : (N, D), overwritten; a new array of that size for every cluster would take longer than the products.
+    """
     n_features = X.shape[1]
-    members = weights > 1e-9 / len(X)  # the others do not count, and in the cold nearly all objects are others
-    root = np.sqrt(weights[members])[:, None]
-    offsets = root * (X[members] - weights @ X)
+    members = np.flatnonzero(weights > 1e-6 / len(X))  # at a split the others do not count; in the cold most are others
+    offsets = np.take(X, members, axis=0, out=work[: len(members)], mode="clip")
+    offsets -= weights @ X
+    offsets *= np.sqrt(weights[members])[:, None]
     if n_features <= 64:
         values, vectors = np.linalg.eigh(offsets.T @ offsets)
         return values[-1], vectors[:, -1]
@@ -116,7 +121,7 @@ def _leading_axis(X, weights):
     return values[0], vectors[:, 0]
 
 
-def _unsettled(X, centroids, beta, scale, rng):
+def _unsettled(X, centroids, beta, scale, rng, work):
     """Move centroids of clusters that ought to split at this temperature; True if there were any.
 
     A cluster is unstable where 2 beta lambda_max of its own covariance passes 1 (Rose 1998). Copies of one centroid
@@ -133,7 +138,7 @@ def _unsettled(X, centroids, beta, scale, rng):
         weights = probabilities[:, groups == group].sum(axis=1)
         mass[group] = weights.sum()
         weights /= max(mass[group], 1e-300)
-        variance, directions[group] = _leading_axis(X, weights)
+        variance, directions[group] = _leading_axis(X, weights, work)
         growth[group] = 2 * beta * variance
     torn = np.flatnonzero((growth > UNSTABLE) & (counts > 1))
     for group in torn:
@@ -177,7 +182,7 @@ def _best_split(X):
     """What the best halving of the objects (N, D) along their leading axis takes off the cost, and the two means."""
     mean = X.mean(axis=0)
     offsets = X - mean
-    order = (offsets @ _leading_axis(X, np.full(len(X), 1 / len(X)))[1]).argsort()
+    order = (offsets @ _leading_axis(X, np.full(len(X), 1 / len(X)), np.empty_like(X))[1]).argsort()
     sums, size = offsets[order].cumsum(axis=0)[:-1], np.arange(1, len(X))
     gains = (sums**2).sum(axis=1) * (1 / size + 1 / size[::-1])
     best = gains.argmax()
@@ -366,7 +371,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     def _run_em(self, X, betas, scale, starts, rng):
         shape = (self.n_clusters, X.shape[1])
         centroids, path, sweeps = np.zeros(shape), np.empty((len(betas), *shape)), 0
-        converged = np.empty(len(betas), bool)
+        converged, work = np.empty(len(betas), bool), np.empty_like(X)
         for t, beta in enumerate(betas):
             if starts is not None:
                 centroids = starts[0][t]
@@ -375,7 +380,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
                 centroids, done, converged[t] = _fixed_point(X, centroids, beta, TOLERANCE * scale)
                 sweeps += done
                 # The last round must not move what nothing settles again.
-                if starts is not None or not left or not _unsettled(X, centroids, beta, scale, rng):
+                if starts is not None or not left or not _unsettled(X, centroids, beta, scale, rng, work):
                     break
             path[t] = centroids
         return path, None, converged, sweeps
@@ -389,8 +394,9 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         tolerance = TOLERANCE / np.sqrt(2 * unit)
         starts = [kmeans_plusplus(X, path.shape[1], random_state=int(rng.integers(2**31)))[0] for _ in range(STARTS)]
         ends = [_frozen(X, start, max(FROZEN * unit, betas[-1]), tolerance) for start in (path[-1], *starts)]
-        centroids, cost, _ = min(ends, key=lambda end: end[1])
-        sweeps = sum(end[2] for end in ends)
+        cost, sweeps = min(end[1] for end in ends), sum(end[2] for end in ends)
+        thawed = [_fixed_point(X, end[0], betas[-1], tolerance)[0] for end in ends if end[1] <= LIKELY * cost]
+        centroids = min(thawed, key=lambda centroids: _free_energy(X, centroids, betas[-1]))
         for t in range(len(betas) - 1, -1, -1):
             centroids, done, settled = _fixed_point(X, centroids, betas[t], tolerance)
             sweeps += done
