@@ -123,9 +123,9 @@ def critical_alpha(u):
     Parameters
     ----------
     u : float
-        |mu1 - mu2| / sqrt(2 sigma0), > 0.
+        |mu1 - mu2| / sqrt(2 sigma0), 1e-70 to 1e70, so that the result is a number.
     """
-    return 4.0 / check_number("u", u, np.nextafter(0, 1)) ** 4
+    return 4.0 / check_number("u", u, 1e-70, 1e70) ** 4
 
 
 def learnable_cosine(alpha, u):
