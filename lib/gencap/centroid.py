@@ -36,7 +36,7 @@ __all__ = ["AnnealedKMeans"]
 
 PERTURBATION = 1e-3  # of the data's spread; coincident centroids could never part without it
 TOLERANCE = 2e-4  # of the data's spread, largest step of a centroid at which a temperature counts as done
-FEWEST_SWEEPS, MAX_SWEEPS = 4, 200  # close to a split, convergence is slow without end
+FEWEST_SWEEPS, MAX_SWEEPS = 4, 1000  # close to a split, convergence is slow without end
 LONGEST_LEAP = 16.0  # of the extrapolation, in steps
 UNSTABLE = 1.001  # growth of a split per sweep that counts as one
 OVERDUE = 2.0  # growth at which a single centroid may borrow; less would draw copies to whatever splits first
@@ -95,7 +95,7 @@ def _fixed_point(X, centroids, beta, tolerance):
         second = step(centroids + first)
         length, following = np.linalg.norm(first), np.linalg.norm(second)
         # A split begins as a small step that grows; it shows once the others have died away.
-        if sweeps > FEWEST_SWEEPS and following <= length < tolerance:
+        if sweeps > FEWEST_SWEEPS and following <= length <= tolerance:
             return centroids + first + second, sweeps, True
         bend = np.linalg.norm(second - first)
         leap = min(max(length / bend, 1.0), LONGEST_LEAP) if bend > 0 else 1.0
