@@ -53,7 +53,7 @@ def transfer_costs(trajectory, X2):
     Parameters
     ----------
     trajectory : Trajectory
-        A run of a model with centroids on data set 1.
+        A run of a model with centroids on data set 1, whose potentials are squared distances (`AnnealedKMeans`).
     X2 : array_like, shape (N, D)
 
     Returns
