@@ -22,7 +22,9 @@ from .checks import as_array, check_labels
 __all__ = ["Trajectory", "beta_grid", "check_betas"]
 
 COINCIDENT = 0.1  # clusters whose normalised memberships differ by less (total variation) are counted once
-STORED = ("betas", "probabilities", "potentials", "costs", "centroids", "unit")  # what `Trajectory.save` writes
+# What `Trajectory.save` writes, and what of it a file may lack.
+STORED = ("betas", "probabilities", "potentials", "costs", "centroids", "unit", "converged", "n_iter")
+OPTIONAL = {"potentials", "centroids", "converged", "n_iter"}
 OCCUPIED = 0.01  # share of the mass below which a cluster counts as empty
 
 
@@ -71,6 +73,10 @@ class Trajectory:
     centroids : ndarray, shape (T, K, D), or None
     unit : float
         Inverse temperature of the first split, the unit of the default grid.
+    converged : ndarray of bool, shape (T,)
+        Whether the sweeps at a step settled before their limit; None at construction means that all did.
+    n_iter : int
+        Sweeps over the data that the run took.
     """
 
     betas: np.ndarray
@@ -79,7 +85,13 @@ class Trajectory:
     costs: np.ndarray
     centroids: np.ndarray | None = None
     unit: float = 1.0
+    converged: np.ndarray | None = None
+    n_iter: int = 0
     _counted: dict = field(default_factory=dict, repr=False)
+
+    def __post_init__(self):
+        if self.converged is None:
+            self.converged = np.ones(self.n_steps, bool)
 
     @property
     def n_steps(self):
@@ -162,12 +174,13 @@ class Trajectory:
         try:
             with np.load(path) as stored:
                 arrays = {name: stored[name] for name in STORED if name in stored.files}
-            missing = [name for name in STORED if name not in (*arrays, "potentials", "centroids")]
+            missing = [name for name in STORED if name not in OPTIONAL | arrays.keys()]
         except (ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
             raise ValueError(f"{path} is not a Trajectory written by save: {error}") from None
         if missing:
             raise ValueError(f"{path} is not a Trajectory written by save: it has no {', '.join(missing)}")
-        return cls(**{"potentials": None} | arrays | {"unit": float(arrays["unit"])})
+        numbers = {"unit": float(arrays["unit"]), "n_iter": int(arrays.get("n_iter", 0))}
+        return cls(**{"potentials": None} | arrays | numbers)
 
 
 def check_start(init, betas, n_objects, n_clusters):

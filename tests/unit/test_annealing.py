@@ -111,6 +111,19 @@ def test_saved_run_comes_back(tmp_path, potentials):
         np.testing.assert_array_equal(back.potentials, run.potentials)
 
 
+def test_what_did_not_settle_is_kept(tmp_path):
+    run = trajectory()
+    assert run.converged.tolist() == [True] * 3 and run.n_iter == 0
+    run.converged[1], run.n_iter = False, 70
+    run.save(tmp_path / "run.npz")
+    back = Trajectory.load(tmp_path / "run.npz")
+    assert back.converged.tolist() == [True, False, True] and back.converged.dtype == bool and back.n_iter == 70
+    # A file written before these were kept.
+    np.savez(tmp_path / "old.npz", betas=run.betas, probabilities=run.probabilities, costs=run.costs, unit=1.0)
+    old = Trajectory.load(tmp_path / "old.npz")
+    assert old.converged.all() and old.n_iter == 0
+
+
 @pytest.mark.parametrize("content", ["cut off", "text", "array", "other arrays", "empty"])
 def test_a_file_that_save_did_not_write_is_named(tmp_path, content):
     path = tmp_path / "run.npz"
