@@ -16,8 +16,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import xlogy
 
-from .annealing import Trajectory
-from .checks import check_integer, check_labels, check_number, check_option
+from .annealing import ENTROPIES, Trajectory
+from .checks import check_integer, check_labels, check_number, check_option, check_same_order
 from .kernels.capacity import mean_log_overlap
 from .metrics import align_labels
 
@@ -30,6 +30,9 @@ __all__ = [
     "kary_optimal_beta",
     "shannon_capacity",
 ]
+
+
+ABOVE = 0.01  # bits by which rounding may lift a capacity above log2 of the distinct clusters
 
 
 @dataclass(eq=False, repr=False)
@@ -75,6 +78,7 @@ def _check_pair(first, second):
             "t1 and t2 must have the same (steps, objects, clusters), "
             f"got {first.probabilities.shape} and {second.probabilities.shape}"
         )
+    check_same_order("t2", second, "t1", first)
     ratio = second.betas / first.betas
     if ratio.min() < 0.8 or ratio.max() > 1.25:
         raise ValueError(
@@ -83,15 +87,16 @@ def _check_pair(first, second):
         )
 
 
-def generalization_capacity(t1, t2, entropy="final"):
+def generalization_capacity(t1, t2, entropy=None):
     """Generalization capacity of two annealing runs on two data sets of the same objects (000 Eq. 65, 88).
 
     Parameters
     ----------
     t1, t2 : Trajectory
         Runs of one model; row i of both is the same object.
-    entropy : {"final", "same"}
-        Where H is taken: at the coldest step of data set 1 (Algorithm 1, line 16), or at the same step as J.
+    entropy : {"final", "same"} or None
+        Where H is taken: at the coldest step of data set 1 (Algorithm 1, line 16), or at the same step as J. None takes
+        what the model says, `t1.capacity_entropy`.
 
     Returns
     -------
@@ -100,16 +105,26 @@ def generalization_capacity(t1, t2, entropy="final"):
     Raises
     ------
     ValueError
-        Runs of different numbers of steps, objects or clusters; grids whose ratio leaves 0.8-1.25; unknown `entropy`.
+        Runs of different numbers of steps, objects or clusters; objects named in another order; grids whose ratio
+        leaves 0.8-1.25; unknown `entropy`; a capacity above log2 of the distinct clusters of its step (see Notes).
 
     Notes
     -----
     H is the entropy of the mean assignment probabilities, not of hard labels: those are arbitrary among clusters
     that coincide. The renaming of the clusters is found at every step by the Hungarian method on P1' P2: clusters
     are exchangeable until they split, so a renaming fixed while hot means nothing.
+
+    H counts what a message could choose from, so it presumes clusters that the assignments of the step tell apart.
+    With weights m_k = mean_i P1[i, k] the overlap with a renamed solution is m_k in the place of P1[i, k], and
+
+        mean_i log2 (sum_k P1[i, k] P2[i, k] / sum_k m_k P2[i, k]) <= log2 D,  D = mean_i max_k P1[i, k] / m_k,
+
+    as the quotient is a mean of P1[i, k] / m_k over k; D = `Trajectory.n_distinct`. The denominator is at most 2^-H where
+    clusters are hard or equally large. Where one cluster holds all objects and H is that of another step, J is not a
+    rate: a J above log2 D is refused.
     """
     _check_pair(t1, t2)
-    check_option("entropy", entropy, ("final", "same"))
+    entropy = check_option("entropy", t1.capacity_entropy if entropy is None else entropy, ENTROPIES)
     steps, n_clusters = t1.n_steps, t1.n_clusters
     stability, permutations = np.empty(steps), np.empty((steps, n_clusters), int)
     none = np.empty((0, 0))
@@ -124,6 +139,13 @@ def generalization_capacity(t1, t2, entropy="final"):
     if n_clusters == 1:
         curve[:] = 0.0  # exactly: one cluster carries nothing, and rounding must not say otherwise
     best = int(np.argmax(curve))
+    limit = np.log2(t1.n_distinct(best))
+    if curve[best] > limit + ABOVE:
+        raise ValueError(
+            f"entropy={entropy!r} gives {curve[best]:.3f} bits at step {best} (beta={t1.betas[best]:.4g}), but the "
+            f"assignments there tell apart {2**limit:.3g} clusters, {limit:.3f} bits; accepted is an entropy of clusters "
+            "that are distinct at the step: entropy='same', or hamming_capacity of the final labels"
+        )
     return Capacity(
         value=max(0.0, float(curve[best])),
         index=best,
@@ -163,7 +185,7 @@ def hamming_capacity(labels1, labels2, n_clusters):
     agreed = (align_labels(labels1, labels2, n_clusters) == labels1).mean()
     if n_clusters == 1:
         return 0.0
-    share = np.bincount(labels1, minlength=n_clusters) / labels1.size
+    share = np.unique(labels1, return_counts=True)[1] / labels1.size
     entropy = -xlogy(share, share).sum()
     return max(0.0, float((entropy + _stay_or_err(1 - agreed, n_clusters)) / np.log(2)))
 
@@ -174,7 +196,7 @@ def _stay_or_err(delta, n_clusters):
 
 
 def _check_code(K, delta):
-    return check_integer("K", K, low=2), check_number("delta", delta, 0.0, 1.0)
+    return check_integer("K", K, 2, 2**53, "the largest exact float"), check_number("delta", delta, 0.0, 1.0)
 
 
 def shannon_capacity(K, delta):

@@ -19,7 +19,7 @@ from functools import cached_property, partial
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from .checks import LARGEST, check_integer, check_number, check_option, check_vectors, generator
+from .checks import LARGEST, check_integer, check_number, check_option, check_same_order, check_vectors, generator
 from .measures import (
     _standardised_rows,
     match_objects,
@@ -196,7 +196,7 @@ def interleave(data, random_state=None):
 
     Source: document 000, sections 3.6 and 7.1.1.
     """
-    data = check_vectors("data", data)
+    data = check_vectors("data", data).copy()  # the views are parts of it and must not change with the caller's array
     if data.shape[1] < 4:
         raise ValueError(f"data has {data.shape[1]} columns, accepted are 4 and more: two in each view")
     first, second, rows = data[:, ::2], data[:, 1::2], np.arange(len(data))
@@ -216,6 +216,7 @@ def replicates(X1, X2):
     Views
         `data` holds both side by side.
     """
+    check_same_order("X2", X2, "X1", X1)
     X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)
     if len(X1) != len(X2):
         raise ValueError(f"X2 has {len(X2)} rows, accepted are the objects of X1, {len(X1)}")

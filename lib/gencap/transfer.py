@@ -516,7 +516,7 @@ def select_by_transfer_cost(
         One data set, split at random into halves in every repetition; or what draws a new pair from a
         numpy Generator.
     n_clusters : iterable of int
-        Numbers of clusters to offer, ascending.
+        Numbers of clusters to offer.
     mapping : str or sequence of str
         See `transfer_cost`. Several mappings share the fits.
     factor : float
@@ -536,7 +536,7 @@ def select_by_transfer_cost(
     Raises
     ------
     ValueError
-        `n_clusters` is empty or does not ascend, "identity" for random halves (their pairs are unknown), or what
+        `n_clusters` is empty or repeats itself, "identity" for random halves (their pairs are unknown), or what
         `transfer_cost` refuses.
 
     Source: document 002, sections 2.2, 3, 6 and 7; document 000, chapter 3.3.
