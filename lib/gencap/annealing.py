@@ -142,7 +142,7 @@ class Trajectory:
             at = wrong[0] if wrong.size else self.probabilities.min(axis=2).argmin()
             raise ValueError(
                 f"probabilities of object {at % objects} at step {at // objects} are "
-                f"{self.probabilities[at // objects, at % objects]}; accepted are numbers >= 0 that sum to 1 within 1e-4"
+                f"{self.probabilities[at // objects, at % objects]}; accepted are numbers >= 0 of sum 1"
             )
         check_option("capacity_entropy", self.capacity_entropy, ENTROPIES)
 

@@ -106,7 +106,7 @@ def generalization_capacity(t1, t2, entropy=None):
     ------
     ValueError
         Runs of different numbers of steps, objects or clusters; objects named in another order; grids whose ratio
-        leaves 0.8-1.25; unknown `entropy`; a capacity above log2 of the distinct clusters of its step (see Notes).
+        leaves 0.8-1.25; unknown `entropy`, or one that gives more than log2 of the clusters told apart (see Notes).
 
     Notes
     -----
@@ -114,17 +114,19 @@ def generalization_capacity(t1, t2, entropy=None):
     that coincide. The renaming of the clusters is found at every step by the Hungarian method on P1' P2: clusters
     are exchangeable until they split, so a renaming fixed while hot means nothing.
 
-    H counts what a message could choose from, so it presumes clusters that the assignments of the step tell apart.
-    With weights m_k = mean_i P1[i, k] the overlap with a renamed solution is m_k in the place of P1[i, k], and
+    J presumes clusters that the assignments of its step tell apart. The overlap with a solution of renamed objects is
+    that with the weights m_k = mean_i P1[i, k] in the place of P1[i, k], and
 
         mean_i log2 (sum_k P1[i, k] P2[i, k] / sum_k m_k P2[i, k]) <= log2 D,  D = mean_i max_k P1[i, k] / m_k,
 
-    as the quotient is a mean of P1[i, k] / m_k over k; D = `Trajectory.n_distinct`. The denominator is at most 2^-H where
-    clusters are hard or equally large. Where one cluster holds all objects and H is that of another step, J is not a
-    rate: a J above log2 D is refused.
+    as the quotient is a mean of P1[i, k] / m_k over k, and D (`Trajectory.n_distinct`) is at most the number of
+    different clusters. J exceeds it where H is the entropy of a colder step with more clusters, or where all objects
+    share one uneven distribution. With the model's own entropy such a step counts log2 D; with an `entropy` that was
+    asked for it is an error.
     """
     _check_pair(t1, t2)
-    entropy = check_option("entropy", t1.capacity_entropy if entropy is None else entropy, ENTROPIES)
+    given = entropy is not None
+    entropy = check_option("entropy", entropy if given else t1.capacity_entropy, ENTROPIES)
     steps, n_clusters = t1.n_steps, t1.n_clusters
     stability, permutations = np.empty(steps), np.empty((steps, n_clusters), int)
     none = np.empty((0, 0))
@@ -138,14 +140,16 @@ def generalization_capacity(t1, t2, entropy=None):
     curve = entropies + stability
     if n_clusters == 1:
         curve[:] = 0.0  # exactly: one cluster carries nothing, and rounding must not say otherwise
-    best = int(np.argmax(curve))
-    limit = np.log2(t1.n_distinct(best))
-    if curve[best] > limit + ABOVE:
+    limit = np.log2([t1.n_distinct(t) for t in range(steps)])
+    impossible, best = curve > limit + ABOVE, int(np.argmax(curve))
+    if given and impossible[best]:
         raise ValueError(
-            f"entropy={entropy!r} gives {curve[best]:.3f} bits at step {best} (beta={t1.betas[best]:.4g}), but the "
-            f"assignments there tell apart {2**limit:.3g} clusters, {limit:.3f} bits; accepted is an entropy of clusters "
-            "that are distinct at the step: entropy='same', or hamming_capacity of the final labels"
+            f"entropy={entropy!r} gives {curve[best]:.3f} bits at step {best} (beta={t1.betas[best]:.4g}), where the "
+            f"assignments tell apart {2 ** limit[best]:.3g} clusters, {limit[best]:.3f} bits; accepted is an entropy "
+            "of clusters that the step tells apart: entropy=None, or hamming_capacity of the final labels"
         )
+    curve[impossible] = limit[impossible]
+    best = int(np.argmax(curve))
     return Capacity(
         value=max(0.0, float(curve[best])),
         index=best,
@@ -181,6 +185,7 @@ def hamming_capacity(labels1, labels2, n_clusters):
         Labels of different lengths, or outside 0..K-1.
     """
     n_clusters = check_integer("n_clusters", n_clusters)
+    check_same_order("labels2", labels2, "labels1", labels1)
     labels1 = check_labels("labels1", labels1, n_clusters=n_clusters)
     agreed = (align_labels(labels1, labels2, n_clusters) == labels1).mean()
     if n_clusters == 1:
@@ -196,7 +201,8 @@ def _stay_or_err(delta, n_clusters):
 
 
 def _check_code(K, delta):
-    return check_integer("K", K, 2, 2**53, "the largest exact float"), check_number("delta", delta, 0.0, 1.0)
+    K = check_integer("K", K, 2, 10**150, "10**150, whose square is a float, ")
+    return float(K), check_number("delta", delta, 0.0, 1.0)
 
 
 def shannon_capacity(K, delta):

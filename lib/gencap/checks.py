@@ -267,6 +267,7 @@ def check_similarity(name, X, dtype=np.float32):
     """
     sparse = scipy.sparse.issparse(X)
     given = X
+    check_same_order(f"columns of {name}", getattr(X, "T", None), f"its rows, {name}", X)
     if sparse and np.iscomplexobj(X):
         raise ValueError(f"{name} is complex; accepted are real numbers only")
     with np.errstate(over="ignore"):

@@ -7,7 +7,7 @@ not depend on how clusters are numbered. Information is in bits.
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from gencap.checks import check_integer, check_labels, check_size
+from gencap.checks import check_integer, check_labels, check_same_order, check_size
 
 
 def entropy_bits(p):
@@ -46,6 +46,7 @@ def _codes(name, labels):
 
 def _contingency(name1, labels1, name2, labels2):
     """Joint counts (K1, K2) of two labelings of the same objects."""
+    check_same_order(name2, labels2, name1, labels1)
     first, second = _codes(name1, labels1), _codes(name2, labels2)
     if first.size != second.size:
         raise ValueError(f"{name1} has {first.size} entries and {name2} {second.size}, accepted are equal lengths")
@@ -78,6 +79,7 @@ def align_labels(labels1, labels2, n_clusters=None):
     """
     if n_clusters is not None:
         n_clusters = check_integer("n_clusters", n_clusters)
+    check_same_order("labels2", labels2, "labels1", labels1)
     labels1 = check_labels("labels1", labels1, n_clusters=n_clusters)
     labels2 = check_labels("labels2", labels2, labels1.size, n_clusters)
     n_clusters = n_clusters or int(max(labels1.max(), labels2.max())) + 1

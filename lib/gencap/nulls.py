@@ -111,6 +111,7 @@ def evaluate(model, pair):
         share = np.bincount(labels) / len(labels)
         value = hamming_capacity(labels, others, model.n_clusters)
         return Evaluation(value, int(np.count_nonzero(share)), entropy_bits(share), labels)
+    model = clone(model)  # a generator that the caller gave it stays where it is
     other, unit = twin(model), model._unit(model._check(pair[0]))
     low, high = 0.8, 40.0
     while True:
@@ -202,7 +203,7 @@ def evaluate_over(model, views, measure, n_clusters, relative_shift=None, folder
 
 
 def _positive(model):
-    """Whether a model gets similarities >= 0: those that need them, and ratio cuts, whose sizes then are those meant."""
+    """Whether similarities are made >= 0: a ratio cut accepts negative ones, but means something else by them."""
     return get_tags(model).input_tags.positive_only or isinstance(model, AdaptiveRatioCut)
 
 

@@ -91,6 +91,7 @@ class NoisyOrFactorization(BaseEstimator):
         cooling = check_number("cooling", self.cooling, 0.01, 0.999)
         n_refinements = check_integer("n_refinements", self.n_refinements, 0)
         sets = label_sets(n_components, max_roles)
+        check_size(f"the table of {len(X)} rows by {len(sets)} label sets", (len(X), len(sets)))
         rng = generator(self.random_state)
         # Single precision halves the time of the products and leaves the parameters as they are.
         single = X.astype(np.float32)

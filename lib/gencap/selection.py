@@ -185,6 +185,7 @@ def disagreement(labels1, labels2, n_clusters):
 
     Source: document 004, section 7.3, step 3.
     """
+    checks.check_same_order("labels2", labels2, "labels1", labels1)
     labels1 = checks.check_labels("labels1", labels1, n_clusters=checks.check_integer("n_clusters", n_clusters))
     return float((align_labels(labels1, labels2, n_clusters) != labels1).mean())
 
@@ -302,7 +303,7 @@ def _n_clusters(model):
 
 
 def _compare_similarities(model, n_clusters, X1, X2, cross):
-    labels1, labels2 = coldest_labels(model, X1), coldest_labels(model, X2)
+    labels1, labels2 = coldest_labels(model, X1), coldest_labels(twin(model), X2)
     if isinstance(model, SimilarityClustering) and model._rule().kind == QUADRATIC:
         carried = transfer_labels(model, labels1, X1, cross)
     else:
@@ -314,5 +315,5 @@ def _compare_vectors(model, n_clusters, X1, X2, cross=None):
     if not hasattr(model, "predict"):
         raise ValueError(f"model {type(model).__name__} has no predict, which carries labels over to new vectors")
     with threadpool_limits(1):  # threads of small matrix products wait for each other many times longer than they work
-        carried, own = (clone(model).fit(vectors).predict(X2) for vectors in (X1, X2))
+        carried, own = (clone(one).fit(vectors).predict(X2) for one, vectors in ((model, X1), (twin(model), X2)))
     return disagreement(own, carried, n_clusters)

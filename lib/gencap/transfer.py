@@ -70,6 +70,7 @@ def transfer_costs(trajectory, X2):
     """
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"trajectory must be a Trajectory, got {type(trajectory).__name__}")
+    checks.check_same_order("X2", X2, "trajectory", trajectory)
     if trajectory.centroids is None:
         raise ValueError("trajectory has no centroids; transfer costs need a model on vectors")
     X2 = checks.check_vectors("X2", X2)
@@ -402,6 +403,8 @@ def transfer_cost(model, X1, X2, mapping="nearest_cluster", cross=None, factor=0
 
 def _costs(model, X1, X2, mappings, cross=None, factor=0.75):
     """Cost on data set 1, then the transfer cost to data set 2 by each mapping, all of one fit."""
+    if "identity" in mappings:
+        checks.check_same_order("X2", X2, "X1", X1)
     if isinstance(model, SimilarityClustering):
         return _similarity_costs(model, X1, X2, mappings, cross)
     X1, X2 = _check_rows("X1", X1), _check_rows("X2", X2)
@@ -425,6 +428,8 @@ def _costs(model, X1, X2, mappings, cross=None, factor=0.75):
 def _similarity_costs(model, X1, X2, mappings, cross):
     for mapping in mappings:
         _transfer_rule(model, checks.check_option("mapping", mapping, MAPPINGS))
+    checks.check_same_order("rows of cross", cross, "X2", X2)
+    checks.check_same_order("columns of cross", getattr(cross, "T", None), "X1", X1)
     X1, X2 = checks.check_similarity("X1", X1), checks.check_similarity("X2", X2)
     for name, X in (("X1", X1), ("X2", X2)):
         if X.shape[0] < 2:

@@ -251,3 +251,49 @@ def test_codes_need_an_integer_alphabet_and_temperatures():
     for betas in ([-1.0], [np.nan]):
         with pytest.raises(ValueError, match="betas"):
             kary_information(3, 0.1, betas)
+
+
+def test_more_than_the_clusters_told_apart_is_never_found():
+    """Two runs that agree on one cluster at step 0 and on three at step 1: H of step 1 is no information of step 0."""
+    P = np.eye(3)[[np.zeros(30, int), np.arange(30) % 3]]
+    for rule, at_first in (("final", 0.0), ("same", 0.0)):
+        run = Trajectory(np.array([1.0, 2.0]), P, None, np.zeros(2), capacity_entropy=rule)
+        result = gc.generalization_capacity(run, run)
+        np.testing.assert_allclose(result.curve, [at_first, np.log2(3)], atol=1e-12)
+        assert result.index == 1 and result.n_effective == 3
+    with pytest.raises(ValueError, match=r"entropy='final' gives 1.585 bits at step 0 .*tell apart 1 clusters, 0.000"):
+        gc.generalization_capacity(run, run, entropy="final")
+
+
+def test_one_uneven_distribution_for_all_objects_is_no_information():
+    """All pairs equally similar: below the ordering temperature every object prefers the same cluster."""
+    X = np.ones((60, 60))
+    model = gc.MinCut(4, n_init=1, random_state=0)
+    first = model.anneal(X, betas=np.geomspace(0.3, 40, 24) * model.anneal(X).unit)
+    assert gc.generalization_capacity(first, first).value < 1e-6
+    with pytest.raises(ValueError, match="entropy='same' gives 0[.][3-5].* bits at step .* tell apart 1 clusters"):
+        gc.generalization_capacity(first, first, entropy="same")
+    first.capacity_entropy = "same"
+    assert gc.generalization_capacity(first, first).value < 1e-6
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_the_rate_against_renamed_objects_is_below_log_of_the_clusters_told_apart(seed):
+    rng = np.random.default_rng(seed)
+    P1, P2 = rng.dirichlet(np.full(4, rng.uniform(0.05, 3)) * rng.random(4), (2, 30))
+    P1 += 1e-12
+    P1 /= P1.sum(axis=1, keepdims=True)
+    P2 = P1 if seed % 2 else P2
+    rate = np.log2((P1 * P2).sum(axis=1) / (P2 @ P1.mean(axis=0))).mean()
+    assert rate <= np.log2(Trajectory(np.ones(1), P1[None], None, np.zeros(1)).n_distinct()) + 1e-9
+
+
+def test_labels_may_be_names_far_apart():
+    labels1, labels2 = np.array([0, 0, 5 * 10**8, 7]), np.array([10**9 - 1, 10**9 - 1, 3, 10**8])
+    assert gc.hamming_capacity(labels1, labels2, 10**9) == pytest.approx(1.5)
+    assert gc.disagreement(labels1, labels2, 10**9) == 0
+    assert gc.kary_capacity(10**30, 0.1) == pytest.approx(gc.shannon_capacity(10**30, 0.1), rel=1e-12)
+    assert gc.kary_capacity(10**30, 0.1) == pytest.approx(0.9 * np.log2(1e30) - entropy([0.1, 0.9], base=2), rel=1e-9)
+    with pytest.raises(ValueError, match=r"K=.* 10[*][*]150"):
+        gc.kary_capacity(10**200, 0.1)
