@@ -95,8 +95,8 @@ def generalization_capacity(t1, t2, entropy=None):
     t1, t2 : Trajectory
         Runs of one model; row i of both is the same object.
     entropy : {"final", "same"} or None
-        Where H is taken: at the coldest step of data set 1 (Algorithm 1, line 16), or at the same step as J. None takes
-        what the model says, `t1.capacity_entropy`.
+        Where H is taken: at the coldest step of data set 1 (Algorithm 1, line 16), or at the same step as J, and there
+        no more than the surprise at chance (see Notes). None takes what the model says, `t1.capacity_entropy`.
 
     Returns
     -------
@@ -114,15 +114,16 @@ def generalization_capacity(t1, t2, entropy=None):
     that coincide. The renaming of the clusters is found at every step by the Hungarian method on P1' P2: clusters
     are exchangeable until they split, so a renaming fixed while hot means nothing.
 
-    J presumes clusters that the assignments of its step tell apart. The overlap with a solution of renamed objects is
-    that with the weights m_k = mean_i P1[i, k] in the place of P1[i, k], and
+    J is a rate only against chance. Where the objects of data set 1 are renamed at random, their weights
+    m_k = mean_i P1[i, k] stand in the place of P1[i, k], and what exceeds that,
 
         mean_i log2 (sum_k P1[i, k] P2[i, k] / sum_k m_k P2[i, k]) <= log2 D,  D = mean_i max_k P1[i, k] / m_k,
 
-    as the quotient is a mean of P1[i, k] / m_k over k, and D (`Trajectory.n_distinct`) is at most the number of
-    different clusters. J exceeds it where H is the entropy of a colder step with more clusters, or where all objects
-    share one uneven distribution. With the model's own entropy such a step counts log2 D; with an `entropy` that was
-    asked for it is an error.
+    is 0 or less in the mean over all pairings of unrelated data sets (Jensen), and bounded as it is a mean of P1 / m.
+    D (`Trajectory.n_distinct`) is at most the number of different clusters. The surprise of the denominator,
+    -mean_i log2 of it, is H where clusters are equally large, or hard and as large in both data sets; it is less where
+    all objects share one uneven distribution. So "same" takes the smaller of both. "final", the published rule, exceeds log2 D where a
+    colder step has more clusters: such a step counts log2 D, or, where "final" was asked for, is an error.
     """
     _check_pair(t1, t2)
     given = entropy is not None
@@ -136,7 +137,10 @@ def generalization_capacity(t1, t2, entropy=None):
         h1 = none if t1.potentials is None else t1.potentials[t]
         h2 = none if t2.potentials is None else t2.potentials[t]
         stability[t] = mean_log_overlap(P1, P2, permutations[t], h1, t1.betas[t], h2, t2.betas[t]) / np.log(2)
-    entropies = np.array([t1.entropy(t if entropy == "same" else -1) for t in range(steps)])
+    if entropy == "final":
+        entropies = np.full(steps, t1.entropy())
+    else:
+        entropies = np.array([min(t1.entropy(t), _surprise(t1, t2, t, permutations[t])) for t in range(steps)])
     curve = entropies + stability
     if n_clusters == 1:
         curve[:] = 0.0  # exactly: one cluster carries nothing, and rounding must not say otherwise
@@ -161,6 +165,13 @@ def generalization_capacity(t1, t2, entropy=None):
         n_effective=t1.n_effective(best),
         permutations=permutations,
     )
+
+
+def _surprise(t1, t2, t, permutation):
+    """-mean_i log2 of the overlap that data set 2 has at step t with the cluster weights of data set 1, bits."""
+    weights = t1.probabilities[t].mean(axis=0, dtype=np.float64)
+    with np.errstate(divide="ignore"):  # clusters that data set 1 leaves empty surprise without bound
+        return float(-np.log2(t2.probabilities[t][:, permutation] @ weights).mean())
 
 
 def hamming_capacity(labels1, labels2, n_clusters):

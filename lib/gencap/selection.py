@@ -272,7 +272,7 @@ def instability(model, X, X2=None, n_splits=10, n_random=20, random_state=None):
 
     Source: document 004, section 7.3; Lange, Roth, Braun and Buhmann, Neural Computation 16 (2004).
     """
-    n_clusters = _n_clusters(model)
+    n_clusters, model = _n_clusters(model), clone(model)
     rng = checks.generator(random_state)
     pairwise = get_tags(model).input_tags.pairwise
     compare = _compare_similarities if pairwise else _compare_vectors

@@ -62,8 +62,13 @@ def test_renaming_is_the_best_of_all():
 def test_entropy_is_taken_where_it_is_asked_for(where):
     first, second = random_pair(40, 4, n_steps=6)
     result = gc.generalization_capacity(first, second, entropy=where)
-    at = range(6) if where == "same" else [5] * 6
-    wanted = [entropy(first.probabilities[t].mean(axis=0), base=2) for t in at]
+    m = first.probabilities.mean(axis=1)
+    H = entropy(m, base=2, axis=1)
+    chance = [
+        -np.mean([np.log2(sum(m[t, k] * row[result.permutations[t, k]] for k in range(4))) for row in P2])
+        for t, P2 in enumerate(second.probabilities)
+    ]
+    wanted = np.minimum(H, chance) if where == "same" else np.full(6, H[-1])
     np.testing.assert_allclose(result.curve - result.stability, wanted, atol=1e-12)
     assert result.entropy == pytest.approx(wanted[result.index])
 
@@ -269,12 +274,23 @@ def test_one_uneven_distribution_for_all_objects_is_no_information():
     """All pairs equally similar: below the ordering temperature every object prefers the same cluster."""
     X = np.ones((60, 60))
     model = gc.MinCut(4, n_init=1, random_state=0)
-    first = model.anneal(X, betas=np.geomspace(0.3, 40, 24) * model.anneal(X).unit)
-    assert gc.generalization_capacity(first, first).value < 1e-6
-    with pytest.raises(ValueError, match="entropy='same' gives 0[.][3-5].* bits at step .* tell apart 1 clusters"):
-        gc.generalization_capacity(first, first, entropy="same")
-    first.capacity_entropy = "same"
-    assert gc.generalization_capacity(first, first).value < 1e-6
+    run = model.anneal(X, betas=np.geomspace(0.3, 40, 24) * model.anneal(X).unit)
+    entropies = [run.entropy(t) for t in range(24)]
+    assert any(0.5 < H < 1.9 for H in entropies)  # uneven, neither empty nor all alike
+    for rule in (None, "final", "same"):
+        assert gc.generalization_capacity(run, run, entropy=rule).value < 1e-6
+
+
+def test_what_all_pairings_of_unrelated_runs_have_in_common_is_nothing():
+    """Objects in one large cluster or in none, as the first steps of dominant sets: chance agrees often."""
+    rng = np.random.default_rng(0)
+    runs = []
+    for _ in range(2):
+        P = np.full((400, 6), 1 / 6)
+        P[rng.random(400) < 0.8] = np.eye(6)[0]
+        runs.append(Trajectory(np.ones(1), P[None], None, np.zeros(1), capacity_entropy="same"))
+    assert runs[0].entropy() + np.log2((runs[0].probabilities[0] ** 2).sum(axis=1)).mean() > 0.2
+    assert gc.generalization_capacity(*runs).value < 0.02
 
 
 @given(st.integers(0, 10**6))
