@@ -119,7 +119,7 @@ class Trajectory:
             ("costs", (steps,)),
             ("converged", (steps,)),
             ("potentials", (steps, objects, clusters)),
-            ("centroids", (steps, clusters, *np.shape(self.centroids)[2:3])),
+            ("centroids", (steps, clusters, *np.shape(self.centroids)[-1:])),
             ("objects", (objects,)),
         ):
             value = getattr(self, name)

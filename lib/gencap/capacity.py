@@ -122,8 +122,9 @@ def generalization_capacity(t1, t2, entropy=None):
     is 0 or less in the mean over all pairings of unrelated data sets (Jensen), and bounded as it is a mean of P1 / m.
     D (`Trajectory.n_distinct`) is at most the number of different clusters. The surprise of the denominator,
     -mean_i log2 of it, is H where clusters are equally large, or hard and as large in both data sets; it is less where
-    all objects share one uneven distribution. So "same" takes the smaller of both. "final", the published rule, exceeds log2 D where a
-    colder step has more clusters: such a step counts log2 D, or, where "final" was asked for, is an error.
+    all objects share one uneven distribution. So "same" takes the smaller of both. "final", the published rule, exceeds
+    log2 D where a colder step has more clusters: such a step counts log2 D, or, where "final" was asked for, is an
+    error.
     """
     _check_pair(t1, t2)
     given = entropy is not None
