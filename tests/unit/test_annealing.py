@@ -244,7 +244,7 @@ def test_validation_is_cheap():
     P = np.full((25, 6000, 10), 0.1, np.float32)
     times = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         Trajectory(np.arange(1.0, 26), P, P, np.zeros(25))
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     assert min(times) < 0.05
