@@ -106,8 +106,8 @@ def check_same_order(name, X, other_name, other):
     if np.array_equal(np.sort(first), np.sort(second)) or (moved and unique and not counted):
         i = moved[0] if moved else int(np.flatnonzero(first != second)[0])
         raise ValueError(
-            f"{name} has {str(second[i])!r} as object {i}, which is object {place[second[i]]} of {other_name}; accepted "
-            "are the same objects in the same order: reorder one table by the names of the other"
+            f"{name} has {str(second[i])!r} as object {i}, which is object {place[second[i]]} of {other_name}; "
+            "accepted are the same objects in the same order: reorder one table by the names of the other"
         )
 
 
