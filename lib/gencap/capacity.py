@@ -95,7 +95,7 @@ def generalization_capacity(t1, t2, entropy=None):
     t1, t2 : Trajectory
         Runs of one model; row i of both is the same object.
     entropy : {"final", "same"} or None
-        Where H is taken: at the coldest step of data set 1 (Algorithm 1, line 16), or at the same step as J, and there
+        Where H is taken: at the coldest step of data set 1 (Algorithm 1, line 16), or at the same step as J; either way
         no more than the surprise at chance (see Notes). None takes what the model says, `t1.capacity_entropy`.
 
     Returns
@@ -106,7 +106,7 @@ def generalization_capacity(t1, t2, entropy=None):
     ------
     ValueError
         Runs of different numbers of steps, objects or clusters; objects named in another order; grids whose ratio
-        leaves 0.8-1.25; unknown `entropy`, or one that gives more than log2 of the clusters told apart (see Notes).
+        leaves 0.8-1.25; unknown `entropy`; more bits than log2 of the clusters told apart (contradictory runs).
 
     Notes
     -----
@@ -120,15 +120,13 @@ def generalization_capacity(t1, t2, entropy=None):
         mean_i log2 (sum_k P1[i, k] P2[i, k] / sum_k m_k P2[i, k]) <= log2 D,  D = mean_i max_k P1[i, k] / m_k,
 
     is 0 or less in the mean over all pairings of unrelated data sets (Jensen), and bounded as it is a mean of P1 / m.
-    D (`Trajectory.n_distinct`) is at most the number of different clusters. The surprise of the denominator,
-    -mean_i log2 of it, is H where clusters are equally large, or hard and as large in both data sets; it is less where
-    all objects share one uneven distribution. So "same" takes the smaller of both. "final", the published rule, exceeds
-    log2 D where a colder step has more clusters: such a step counts log2 D, or, where "final" was asked for, is an
-    error.
+    D (`Trajectory.n_distinct`) is at most the number of different clusters. So H counts no more than the surprise
+    -mean_i log2 of the denominator, or that with the data sets exchanged, whichever is larger. For hard clusters it is
+    never less than H, for equally large ones it is log2 K: it decides where all objects share one uneven distribution,
+    or where a colder step has more clusters than the step at hand.
     """
     _check_pair(t1, t2)
-    given = entropy is not None
-    entropy = check_option("entropy", entropy if given else t1.capacity_entropy, ENTROPIES)
+    entropy = check_option("entropy", t1.capacity_entropy if entropy is None else entropy, ENTROPIES)
     steps, n_clusters = t1.n_steps, t1.n_clusters
     stability, permutations = np.empty(steps), np.empty((steps, n_clusters), int)
     none = np.empty((0, 0))
@@ -138,23 +136,20 @@ def generalization_capacity(t1, t2, entropy=None):
         h1 = none if t1.potentials is None else t1.potentials[t]
         h2 = none if t2.potentials is None else t2.potentials[t]
         stability[t] = mean_log_overlap(P1, P2, permutations[t], h1, t1.betas[t], h2, t2.betas[t]) / np.log(2)
-    if entropy == "final":
-        entropies = np.full(steps, t1.entropy())
-    else:
-        entropies = np.array([min(t1.entropy(t), _surprise(t1, t2, t, permutations[t])) for t in range(steps)])
+    entropies = np.array(
+        [min(t1.entropy(t if entropy == "same" else -1), _surprise(t1, t2, t, permutations[t])) for t in range(steps)]
+    )
     curve = entropies + stability
     if n_clusters == 1:
         curve[:] = 0.0  # exactly: one cluster carries nothing, and rounding must not say otherwise
-    limit = np.log2([t1.n_distinct(t) for t in range(steps)])
-    impossible, best = curve > limit + ABOVE, int(np.argmax(curve))
-    if given and impossible[best]:
+    best = int(np.argmax(curve))
+    limit = np.log2(max(t1.n_distinct(best), t2.n_distinct(best)))
+    if curve[best] > limit + ABOVE:
         raise ValueError(
             f"entropy={entropy!r} gives {curve[best]:.3f} bits at step {best} (beta={t1.betas[best]:.4g}), where the "
-            f"assignments tell apart {2 ** limit[best]:.3g} clusters, {limit[best]:.3f} bits; accepted is an entropy "
-            "of clusters that the step tells apart: entropy=None, or hamming_capacity of the final labels"
+            f"assignments tell apart {2**limit:.3g} clusters, {limit:.3f} bits; accepted are potentials and "
+            "probabilities of one run"
         )
-    curve[impossible] = limit[impossible]
-    best = int(np.argmax(curve))
     return Capacity(
         value=max(0.0, float(curve[best])),
         index=best,
@@ -169,10 +164,12 @@ def generalization_capacity(t1, t2, entropy=None):
 
 
 def _surprise(t1, t2, t, permutation):
-    """-mean_i log2 of the overlap that data set 2 has at step t with the cluster weights of data set 1, bits."""
-    weights = t1.probabilities[t].mean(axis=0, dtype=np.float64)
-    with np.errstate(divide="ignore"):  # clusters that data set 1 leaves empty surprise without bound
-        return float(-np.log2(t2.probabilities[t][:, permutation] @ weights).mean())
+    """-mean_i log2 of the overlap of one data set at step t with the cluster weights of the other, the larger; bits."""
+    P1, P2 = t1.probabilities[t], t2.probabilities[t][:, permutation]
+    with np.errstate(divide="ignore"):  # clusters that the other leaves empty surprise without bound
+        return max(
+            float(-np.log2(P @ other.mean(axis=0, dtype=np.float64)).mean()) for P, other in ((P1, P2), (P2, P1))
+        )
 
 
 def hamming_capacity(labels1, labels2, n_clusters):
