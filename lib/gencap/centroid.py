@@ -18,7 +18,7 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .annealing import Trajectory, beta_grid, check_betas, check_start
+from .annealing import Trajectory, beta_grid, check_betas, check_start, signed
 from .checks import (
     check_integer,
     check_labels,
@@ -260,6 +260,8 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     (5, 2)
     """
 
+    capacity_entropy = "final"
+
     def __init__(self, n_clusters=8, inference="meanfield", sampler="block", n_init=1, n_sweeps=30, random_state=None):
         self.n_clusters = n_clusters
         self.inference = inference
@@ -314,11 +316,10 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             X not 2-D, empty, or not finite; n_clusters not in 1..N; unknown inference or sampler; betas not
             ascending, positive and up to 1e15 units; init of another shape or without centroids.
         """
-        return self._anneal(check_vectors("X", X), betas, init)[0]
+        return signed(self._anneal(check_vectors("X", X), betas, init), self, X)
 
     @one_thread()
     def _anneal(self, X, betas=None, init=None):
-        """The run, and the sweeps it took."""
         n_objects = len(X)
         n_clusters = check_n_clusters(self.n_clusters, n_objects)
         check_option("inference", self.inference, ("meanfield", "gibbs"))
@@ -362,7 +363,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             softmax(step)  # in place
         costs = np.array([self._labels_cost(step.argmax(axis=1), X) for step in probabilities])
         centroids = all_coordinates(path, offset, basis)
-        return Trajectory(betas, probabilities, potentials, costs, centroids, unit, converged), sweeps
+        return Trajectory(betas, probabilities, potentials, costs, centroids, unit, converged, sweeps)
 
     def _cold_cost(self, X, path, potentials):
         distances = cdist(X, path[-1], "sqeuclidean") if potentials is None else potentials[-1]
@@ -447,8 +448,9 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self
         """
         check_unmasked("X", X)
-        X = validate_data(self, X, dtype=np.float64, order="C")
-        self.trajectory_, self.n_iter_ = self._anneal(check_vectors("X", X))
+        given, X = X, validate_data(self, X, dtype=np.float64, order="C")
+        self.trajectory_ = signed(self._anneal(check_vectors("X", X)), self, given)
+        self.n_iter_ = self.trajectory_.n_iter
         self.cluster_centers_ = self.trajectory_.centroids[-1]
         self.labels_ = self.trajectory_.labels(-1)
         self.inertia_ = float(((X - self.cluster_centers_[self.labels_]) ** 2).sum())

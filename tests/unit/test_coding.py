@@ -349,3 +349,11 @@ def test_problems_in_which_all_codes_cost_the_same():
     sizes = coding.boltzmann_set_sizes(flat, flat, [0.0, 1.0])
     for logs in (sizes.log_first, sizes.log_second, sizes.log_joint):
         np.testing.assert_allclose(logs, 4 * np.log(2))
+
+
+def test_codebooks_too_large_are_refused_before_they_are_drawn():
+    with pytest.raises(ValueError, match="1000000000 messages and 40 objects would hold 4e[+]10 numbers"):
+        coding.draw_codebook(10**9, 40)
+    d = np.zeros((6, 2))
+    with pytest.raises(ValueError, match="would hold 6e[+]11 numbers"):
+        coding.simulate_channel(d, d, 1.0, 10**7, 10**4)
