@@ -93,7 +93,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
         self.shift = shift
 
     def _check(self, X):
-        X = check_similarity("X", X)
+        X = check_similarity("X", X, use_diagonal=False)
         check_n_clusters(self.n_clusters, X.shape[0])
         check_integer("max_steps", self.max_steps)
         check_number("cutoff", self.cutoff, np.nextafter(0, 1), 1.0)
@@ -125,7 +125,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
     def _labels_cost(self, labels, X):
         members = np.eye(self.n_clusters)[labels]
         size = members.sum(axis=0)
-        links = (members * (X @ members.astype(X.dtype))).sum(axis=0) - X.diagonal() @ members
+        links = (members * (X @ members.astype(X.dtype))).sum(axis=0)
         return -float(((links + self.shift * size * (size - 1)) / np.maximum(size, 1) ** 2).sum())
 
     def anneal(self, X, betas=None, init=None):

@@ -10,6 +10,7 @@ they should part.
 (`unit`); the default grid is .8 to 20 of it in 25 steps.
 """
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,15 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from .annealing import Trajectory, beta_grid, check_betas, check_start
-from .checks import check_integer, check_labels, check_n_clusters, check_option, check_seed, check_similarity
+from .checks import (
+    centred_similarity,
+    check_integer,
+    check_labels,
+    check_n_clusters,
+    check_option,
+    check_seed,
+    check_similarity,
+)
 from .kernels import similarity as kernels
 
 __all__ = ["SimilarityClustering"]
@@ -175,16 +184,18 @@ def top_eigenvalue(X, add=None, sign=1.0):
     Returns
     -------
     float
-        0 for a matrix of zeros or a single object, and where the value is rounding: below 1e-6 of the size of X.
+        0 for a matrix of zeros or a single object, and where the value is rounding: below 1e-6 of the size of X's
+        products, |X| / sqrt(N).
     """
     entries = X.data if scipy.sparse.issparse(X) else X.ravel()
+    n_objects = X.shape[0]
     # In double precision, piece by piece: the squares of single precision overflow at 1e19 and vanish at 1e-23.
     pieces = np.array_split(entries, entries.size // 2**16 + 1)
     size = float(np.linalg.norm([np.linalg.norm(piece.astype(np.float64)) for piece in pieces]))
     if size == 0.0:
         return 0.0
     value = _top_eigenvalue(X, add, sign)
-    return value if value > 1e-6 * size else min(value, 0.0)
+    return value if value > 1e-6 * size / np.sqrt(n_objects) else min(value, 0.0)
 
 
 def _top_eigenvalue(X, add, sign):
@@ -228,8 +239,14 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
     """Base of the estimators that cluster a similarity matrix; a subclass says what its cost is.
 
     A subclass gives `_rule()` (a `Rule`), `_cost(links, diagonal, size, constant)`, and where they differ from the
-    quadratic models' `_weights(X)`, `_unit(X)`, `_constant(X)` and `_starts(...)`.
+    quadratic models' `_weights(X)`, `_unit(X)`, `_constant(X)` and `_starts(...)`. All of them see the matrix as
+    `_prepared` leaves it: in single precision, without the diagonal unless the cost counts it, and where a constant in
+    all similarities would cost them their digits and the model can count it by itself (`_centred`), without that
+    constant, `_offset`.
     """
+
+    _use_diagonal = _centred = False
+    _offset = 0.0
 
     def __init__(self, n_clusters=2, inference="meanfield", n_init=3, n_sweeps=120, random_state=None):
         self.n_clusters = n_clusters
@@ -246,13 +263,23 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         self._weights(X)
         return 0.0
 
-    def _check(self, X):
-        X = check_similarity("X", X)
+    def _prepared(self, X):
+        """A copy of the model that knows what was taken off X, and X as the sweeps take it."""
+        model = copy.copy(self)
+        if self._centred:
+            X, model._offset = centred_similarity("X", X, self._use_diagonal)
+        else:
+            X = check_similarity("X", X, use_diagonal=self._use_diagonal)
         check_n_clusters(self.n_clusters, X.shape[0])
         check_option("inference", self.inference, INFERENCES)
         check_integer("n_init", self.n_init)
         check_integer("n_sweeps", self.n_sweeps)
-        return X
+        return model, X
+
+    def unit(self, X):
+        """Inverse temperature at which the clusters of X (N, N) begin to differ: the unit of the default grid."""
+        model, X = self._prepared(X)
+        return model._unit(X)
 
     def cost(self, labels, X):
         """Exact cost of a hard labelling; needs no fit, and an empty cluster costs nothing.
@@ -272,7 +299,8 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         ValueError
             X is no symmetric finite square matrix, or `labels` has another length or values outside 0..K-1.
         """
-        X = check_similarity("X", X, np.float64 if getattr(X, "dtype", None) != np.float32 else np.float32)
+        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+        X = check_similarity("X", X, dtype, self._use_diagonal)
         check_n_clusters(self.n_clusters, X.shape[0])
         labels = check_labels("labels", labels, X.shape[0], self.n_clusters)
         return self._labels_cost(labels, X, self._constant(X))
@@ -316,7 +344,8 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array_like or scipy.sparse matrix, shape (N, N)
-            Symmetric similarities; a sparse matrix is never made dense. X is not written to.
+            Symmetric similarities; a sparse matrix is never made dense. X is not written to. A C-contiguous float32
+            matrix with a zero diagonal is used as it is, any other is copied once (N^2 x 4 bytes).
         betas : array_like, shape (T,), or None
             Ascending inverse temperatures; None takes .8 to 20 units in 25 steps.
         init : Trajectory or None
@@ -330,10 +359,14 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            X not square, symmetric (1e-6 relative), finite; n_clusters not in 1..N; unknown inference; betas not
-            ascending and positive; init of another shape.
+            X not square, symmetric (1e-6 relative), finite, or its entries too close to each other for their
+            precision; n_clusters not in 1..N; unknown inference; betas not ascending and positive; init of another
+            shape.
         """
-        X = self._check(X)
+        model, X = self._prepared(X)
+        return model._anneal(X, betas, init)
+
+    def _anneal(self, X, betas, init):
         unit = self._unit(X)
         betas = beta_grid(unit, 0.8, 20, 25) if betas is None else check_betas(betas)
         init = check_start(init, betas, X.shape[0], self.n_clusters)

@@ -205,8 +205,7 @@ def map_hungarian(cross, X1):
 def coldest_labels(model, X):
     """Labels of `model.fit(X)`; models that heat from the cold end do without the rest of their path."""
     if isinstance(model, SimilarityClustering):
-        X = model._check(X)
-        return model.anneal(X, betas=[20 * model._unit(X)]).labels(-1)
+        return model.anneal(X, betas=[20 * model.unit(X)]).labels(-1)
     return clone(model).fit(X).labels_
 
 
