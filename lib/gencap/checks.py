@@ -257,8 +257,8 @@ def _similarity(name, X, dtype, use_diagonal, centre):
     precision = np.finfo(np.result_type(given.dtype, np.float32) if centre else dtype).eps
     if dtype == np.float32 and 0.0 < spread < DIGITS * precision * abs(mean):
         raise ValueError(
-            f"the entries of {name} differ by {spread:.2g} (standard deviation) around {mean:.6g}, and precision is lost "
-            f"below {DIGITS * precision * abs(mean):.2g}: subtract the constant that they share"
+            f"the entries of {name} differ by {spread:.2g} (standard deviation) around {mean:.6g}, accepted is "
+            f"{DIGITS * precision * abs(mean):.2g} and more, what precision resolves: subtract the constant they share"
         )
     offset = mean if centre and 0.0 < spread < abs(mean) / DOMINANT else 0.0
     with np.errstate(over="ignore"):  # a diagonal that is not used

@@ -80,8 +80,8 @@ class NormalizedCut(SimilarityClustering):
     Notes
     -----
     Given the fields, the new potentials of an object take O(K): the links and degrees of the clusters are kept up to
-    date (000 Eq. 105-112). The temperature unit is sum(d) / (2 l1(X - dd'/sum(d))) with the degrees d of X, its diagonal
-    filled so that it counts as no structure.
+    date (000 Eq. 105-112). The temperature unit is sum(d) / (2 l1(X - dd'/sum(d))) with the degrees d of X, its
+    diagonal filled so that it counts as no structure.
 
     Examples
     --------

@@ -161,7 +161,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
         last = n_clusters * max_steps
         steps = _check_steps(betas, last)
         probabilities = np.full((len(steps), n_objects, n_clusters), 1 / n_clusters, np.float32)
-        cores, row = np.full(n_objects, -1), 0
+        cores, row, n_iter = np.full(n_objects, -1), 0, 0
         # Equal blocks would balance each other forever: a thousandth of unevenness lets one of them win.
         uneven = 1 + 1e-3 * np.random.default_rng(0).random(n_objects)
 
@@ -184,6 +184,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
             start = free * uneven
             states = replicator_dynamics(X, start / start.sum(), max_steps, self.shift)
             for step, v in enumerate(states, 1):
+                n_iter += 1
                 record(k * max_steps + step, members, k)
                 members = free & (v >= self.cutoff * v.max())
             record((k + 1) * max_steps + 1, members, k)
@@ -193,7 +194,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
         probabilities[row:] = np.eye(n_clusters, dtype=np.float32)[labels]
         probabilities[-1] = np.eye(n_clusters, dtype=np.float32)[labels] if steps[-1] == last else probabilities[-1]
         costs = np.array([self._labels_cost(p.argmax(axis=1), X) for p in probabilities])
-        return Trajectory(steps, probabilities, None, costs), cores, labels
+        return Trajectory(steps, probabilities, None, costs, n_iter=n_iter), cores, labels
 
     def _assign_rest(self, X, cores):
         """Objects without a cluster join the one to whose core their mean similarity is largest."""
@@ -217,6 +218,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
         self
         """
         self.trajectory_, self.cores_, self.labels_ = self._peel(self._check(X))
+        self.n_iter_ = self.trajectory_.n_iter
         self.n_features_in_ = len(self.labels_)
         return self
 

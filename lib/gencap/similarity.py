@@ -11,12 +11,14 @@ they should part.
 """
 
 import copy
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 
 from .annealing import Trajectory, beta_grid, check_betas, check_start
 from .checks import (
@@ -37,6 +39,7 @@ MODES = {"meanfield": kernels.MEANFIELD, "gibbs": kernels.GIBBS, "metropolis": k
 COOLING = np.geomspace(0.9, 6, 10)  # units; a random start needs to be cooled only from just above the transition
 COOLING_SWEEPS = 12
 HEATING_SWEEPS = 60
+PATIENCE, LONGEST_LEAP = 8, 16.0  # sweeps before the first leap; its length in steps
 SETTLED, TOLERANCE, SKIP = 0.003, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
 
 
@@ -60,7 +63,7 @@ class State:
         self.sparse = scipy.sparse.issparse(X)
         self.n_objects = X.shape[0]
         self.diagonal = X.diagonal().astype(np.float64)
-        self.degree = None
+        self.degree, self.n_sweeps = None, 0
 
     def start(self, probabilities):
         """Take the assignment probabilities (N, K) as the state."""
@@ -80,6 +83,7 @@ class State:
         """Compute fields and books afresh; rounding errors of incremental updates end here."""
         rule, Q = self.rule, self.Q.T if self.sparse else self.Q
         self.size = Q.astype(np.float64) @ self.weights
+        self.count = Q.sum(axis=1, dtype=np.float64)
         if self.sparse:
             self.F = (self.X @ self.Q).T
         else:
@@ -98,7 +102,8 @@ class State:
         order = self.rng.permutation(self.n_objects)
         total = np.empty((0, 0)) if total is None else total
         rest = (order, rule.kind, mode, beta, rule.shift, rule.p, rule.scale, rule.floor, skip, self.weights,
-                rule.use_diagonal, self.size, self.links, total, self.rng)  # fmt: skip
+                rule.use_diagonal, self.size, self.count, self.links, total, self.rng)  # fmt: skip
+        self.n_sweeps += 1
         if self.sparse:
             X = self.X
             return kernels.sparse_sweep(X.indptr, X.indices, X.data, self.Q, *rest)
@@ -107,23 +112,27 @@ class State:
     def fresh_sweep(self, beta):
         """One blocked mean-field sweep of a quadratic model on a dense matrix; returns the mean change of a row."""
         rule, order = self.rule, self.rng.permutation(self.n_objects)
+        self.n_sweeps += 1
         if self.degree is None:
             self.degree = self.X.sum(axis=1, dtype=np.float64)
         return kernels.fresh_sweep(
             self.X, self.diagonal, self.degree, self.padded, order, beta, rule.shift, rule.scale, self.size
         )
 
-    def relax(self, beta, max_sweeps=HEATING_SWEEPS):
+    def relax(self, beta, max_sweeps):
         """Mean-field sweeps until the mean change of a row is below 2e-4.
 
         Stored fields are cheap once few rows move; as long as many do, a quadratic model computes them on the way.
+        Close to a transition the changes shrink by a factor near 1: two of them show it, and a leap is made (squared
+        extrapolation after Varadhan and Roland 2008). Only plain sweeps decide whether the state has settled.
         """
+        past = []
         blocked = self.rule.kind == kernels.QUADRATIC and not self.sparse
         stored = True
         if self.rule.floor > 0.0:
             np.maximum(self.Q, self.rule.floor, out=self.Q)  # rows that do not move are left as they are
             self.refresh()
-        for _ in range(max_sweeps):
+        for sweeps in range(max_sweeps):
             moved = self.sweep(kernels.MEANFIELD, beta, SKIP) if stored else self.fresh_sweep(beta)
             if stored:
                 stored = not (blocked and moved > SETTLED)
@@ -132,9 +141,29 @@ class State:
                 self.refresh()
             if moved < TOLERANCE:
                 break
-            if self.rule.kind != kernels.QUADRATIC:
-                self.refresh()  # the books of normalised costs must not drift: their clusters may be tiny
+            if sweeps >= PATIENCE:
+                past.append(self.Q.copy())
+            if len(past) == 3:
+                self.leap(*past, stored)
+                past = []
+            self.refresh_books()
         return moved
+
+    def leap(self, before, between, after, stored):
+        """Extrapolate from three successive states to the one that they approach."""
+        step = between - before
+        bend = after - between - step
+        length = np.linalg.norm(step) / max(np.linalg.norm(bend), 1e-30)
+        if length > 1.0:
+            length, axis = min(length, LONGEST_LEAP), 1 if self.sparse else 0
+            self.Q[:] = np.maximum(before + 2 * length * step + length**2 * bend, self.rule.floor)
+            self.Q /= self.Q.sum(axis=axis, keepdims=True)
+            self.refresh()
+
+    def refresh_books(self):
+        """The books of normalised costs must not drift: their clusters may be tiny, or of tiny weights."""
+        if self.rule.kind != kernels.QUADRATIC:
+            self.refresh()
 
     def potentials(self, beta):
         """Potentials (N, K) of the present state; nothing moves."""
@@ -145,23 +174,25 @@ class State:
 
     def sample(self, mode, beta, n_sweeps):
         """Potentials (N, K) averaged over `n_sweeps` sweeps of the sampler, after a third as many to settle."""
-        for _ in range(max(n_sweeps // 3, 1)):
-            self.sweep(mode, beta)
         h = np.zeros((self.n_objects, self.n_clusters))
-        for _ in range(n_sweeps):
-            self.sweep(mode, beta, 0.0, h)
+        for sweep in range(-max(n_sweeps // 3, 1), n_sweeps):
+            self.sweep(mode, beta, 0.0, h if sweep >= 0 else None)
+            self.refresh_books()
         return h / n_sweeps
 
     def labels(self):
         return self.Q.argmax(axis=1 if self.sparse else 0)
 
     def descend(self, beta, max_sweeps=100):
-        """Zero-temperature Gibbs sweeps until no object moves; ties are drawn."""
+        """Zero-temperature Gibbs sweeps until no object moves.
+
+        Ties are drawn, so objects with two best clusters go on moving; what is left to gain is taken up, and reported,
+        at the coldest temperature of the fine grid.
+        """
         for _ in range(max_sweeps):
             if self.sweep(kernels.GIBBS, beta) == 0.0:
                 break
-            if self.rule.kind != kernels.QUADRATIC:
-                self.refresh()
+            self.refresh_books()
 
 
 def softmax(scores):
@@ -386,13 +417,13 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         mode = MODES[self.inference]
         shape = (len(betas), state.n_objects, state.n_clusters)
         probabilities, potentials = np.empty(shape, np.float32), np.empty(shape, np.float32)
-        costs, known = np.empty(len(betas)), (None, 0.0)
+        costs, known, converged = np.empty(len(betas)), (None, 0.0), np.ones(len(betas), bool)
         for t in range(len(betas) - 1, -1, -1):
             if init is not None:
                 start = init.probabilities[t]
                 state.start(start) if mode == kernels.MEANFIELD else state.start_labels(start.argmax(axis=1))
             if mode == kernels.MEANFIELD:
-                state.relax(betas[t])
+                converged[t] = state.relax(betas[t], HEATING_SWEEPS) < TOLERANCE
                 h = state.potentials(betas[t])
             else:
                 h = state.sample(mode, betas[t], self.n_sweeps)
@@ -403,7 +434,16 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
             if known[0] is None or (labels != known[0]).any():
                 known = labels, self._labels_cost(labels, state.X, constant)
             costs[t] = known[1]
-        return Trajectory(betas, probabilities, potentials, costs, None, unit)
+        if not converged.all():
+            warnings.warn(
+                f"mean field did not settle at {np.count_nonzero(~converged)} of {len(betas)} temperatures within "
+                f"{HEATING_SWEEPS} sweeps (Trajectory.converged says at which): close to a transition their "
+                "probabilities are not those of a fixed point; leave these betas out, or sample with "
+                "inference='gibbs'",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return Trajectory(betas, probabilities, potentials, costs, None, unit, converged, state.n_sweeps)
 
     def fit(self, X, y=None):
         """Anneal on X; `labels_` are the hard labels at the coldest step, `trajectory_` is the run.
@@ -419,5 +459,6 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         """
         self.trajectory_ = self.anneal(X)
         self.labels_ = self.trajectory_.labels(-1)
+        self.n_iter_ = self.trajectory_.n_iter
         self.n_features_in_ = self.trajectory_.n_objects
         return self
