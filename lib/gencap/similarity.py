@@ -38,8 +38,7 @@ INFERENCES = ("meanfield", "gibbs", "metropolis")
 MODES = {"meanfield": kernels.MEANFIELD, "gibbs": kernels.GIBBS, "metropolis": kernels.METROPOLIS}
 COOLING = np.geomspace(0.9, 6, 10)  # units; a random start needs to be cooled only from just above the transition
 COOLING_SWEEPS = 12
-HEATING_SWEEPS = 60
-PATIENCE, LONGEST_LEAP = 8, 16.0  # sweeps before the first leap; its length in steps
+HEATING_SWEEPS = 1000  # few temperatures need more than 20, and late sweeps are cheap: few rows move
 SETTLED, TOLERANCE, SKIP = 0.003, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
 
 
@@ -103,7 +102,7 @@ class State:
         total = np.empty((0, 0)) if total is None else total
         rest = (order, rule.kind, mode, beta, rule.shift, rule.p, rule.scale, rule.floor, skip, self.weights,
                 rule.use_diagonal, self.size, self.count, self.links, total, self.rng)  # fmt: skip
-        self.n_sweeps += 1
+        self.n_sweeps += skip < np.inf
         if self.sparse:
             X = self.X
             return kernels.sparse_sweep(X.indptr, X.indices, X.data, self.Q, *rest)
@@ -122,17 +121,16 @@ class State:
     def relax(self, beta, max_sweeps):
         """Mean-field sweeps until the mean change of a row is below 2e-4.
 
-        Stored fields are cheap once few rows move; as long as many do, a quadratic model computes them on the way.
-        Close to a transition the changes shrink by a factor near 1: two of them show it, and a leap is made (squared
-        extrapolation after Varadhan and Roland 2008). Only plain sweeps decide whether the state has settled.
+        Stored fields are cheap once few rows move; as long as many do, a quadratic model computes them on the way, and
+        the books of the others are made afresh.
         """
-        past = []
+        drift = 0.0
         blocked = self.rule.kind == kernels.QUADRATIC and not self.sparse
         stored = True
         if self.rule.floor > 0.0:
             np.maximum(self.Q, self.rule.floor, out=self.Q)  # rows that do not move are left as they are
             self.refresh()
-        for sweeps in range(max_sweeps):
+        for _ in range(max_sweeps):
             moved = self.sweep(kernels.MEANFIELD, beta, SKIP) if stored else self.fresh_sweep(beta)
             if stored:
                 stored = not (blocked and moved > SETTLED)
@@ -141,24 +139,11 @@ class State:
                 self.refresh()
             if moved < TOLERANCE:
                 break
-            if sweeps >= PATIENCE:
-                past.append(self.Q.copy())
-            if len(past) == 3:
-                self.leap(*past, stored)
-                past = []
-            self.refresh_books()
+            drift += moved
+            if drift > SETTLED:
+                self.refresh_books()
+                drift = 0.0
         return moved
-
-    def leap(self, before, between, after, stored):
-        """Extrapolate from three successive states to the one that they approach."""
-        step = between - before
-        bend = after - between - step
-        length = np.linalg.norm(step) / max(np.linalg.norm(bend), 1e-30)
-        if length > 1.0:
-            length, axis = min(length, LONGEST_LEAP), 1 if self.sparse else 0
-            self.Q[:] = np.maximum(before + 2 * length * step + length**2 * bend, self.rule.floor)
-            self.Q /= self.Q.sum(axis=axis, keepdims=True)
-            self.refresh()
 
     def refresh_books(self):
         """The books of normalised costs must not drift: their clusters may be tiny, or of tiny weights."""
