@@ -71,6 +71,8 @@ class NormalizedCut(SimilarityClustering):
     ----------
     labels_ : ndarray of int, shape (N,)
     trajectory_ : Trajectory
+    n_iter_ : int
+        Sweeps over the objects on the fine grid.
 
     Raises
     ------
@@ -151,6 +153,8 @@ class AdaptiveRatioCut(SimilarityClustering):
     ----------
     labels_ : ndarray of int, shape (N,)
     trajectory_ : Trajectory
+    n_iter_ : int
+        Sweeps over the objects on the fine grid.
 
     Notes
     -----

@@ -77,6 +77,8 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
     cores_ : ndarray of int, shape (N,)
         Cluster each object was cut off with, -1 for those assigned afterwards.
     trajectory_ : Trajectory
+    n_iter_ : int
+        Replicator steps of all clusters.
 
     Examples
     --------

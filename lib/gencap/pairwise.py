@@ -49,6 +49,8 @@ class PairwiseClustering(SimilarityClustering):
     ----------
     labels_ : ndarray of int, shape (N,)
     trajectory_ : Trajectory
+    n_iter_ : int
+        Sweeps over the objects on the fine grid.
 
     Notes
     -----

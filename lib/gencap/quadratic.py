@@ -38,6 +38,8 @@ class CorrelationClustering(SimilarityClustering):
     ----------
     labels_ : ndarray of int, shape (N,)
     trajectory_ : Trajectory
+    n_iter_ : int
+        Sweeps over the objects on the fine grid.
 
     Examples
     --------
@@ -90,6 +92,8 @@ class MinCut(SimilarityClustering):
     ----------
     labels_ : ndarray of int, shape (N,)
     trajectory_ : Trajectory
+    n_iter_ : int
+        Sweeps over the objects on the fine grid.
     """
 
     _sign = 1.0
