@@ -260,7 +260,7 @@ def _similarity(name, X, dtype, use_diagonal, centre):
             f"the entries of {name} differ by {spread:.2g} (standard deviation) around {mean:.6g}, accepted is "
             f"{DIGITS * precision * abs(mean):.2g} and more, what precision resolves: subtract the constant they share"
         )
-    offset = mean if centre and 0.0 < spread < abs(mean) / DOMINANT else 0.0
+    offset = mean if centre and spread < abs(mean) / DOMINANT else 0.0
     with np.errstate(over="ignore"):  # a diagonal that is not used
         if offset:
             X = np.subtract(given, offset, dtype=np.float64, out=np.empty(given.shape, dtype), casting="unsafe")

@@ -237,8 +237,8 @@ def test_unit_of_the_cuts_grows_with_the_clusters(model, sign, n_clusters):
     wanted = n_clusters / np.linalg.eigvalsh(sign * X)[-1]
     model = model(n_clusters, random_state=0)
     assert model.unit(X) == model.anneal(X, betas=[wanted]).unit == pytest.approx(wanted, rel=1e-4)
-    # In n_clusters blocks that attract themselves and repel each other order appears there, for more than two of them at
-    # once and from .74 units on (K = 5; the transition of the mean-field Potts model).
+    # In n_clusters blocks that attract themselves and repel each other order appears there, for more than two of them
+    # at once and from .74 units on (K = 5; the transition of the mean-field Potts model).
     labels = np.arange(60) % n_clusters
     blocks = sign * np.where(labels[:, None] == labels, 1.0, -1.0 / (n_clusters - 1)) * (1 - np.eye(60))
     near = model.anneal(blocks, betas=model.unit(blocks) * np.array([0.6, 1.1]))
