@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse
 
 LARGEST = 1e30  # magnitude that single precision can sum over many objects
+DOMINANT = 100.0  # a mean this many standard deviations large is taken off before similarities become single precision
+DIGITS = 8.0  # units of rounding that the standard deviation of similarities must have; less is no data
 
 
 def check_integer(name, value, low=1, high=None, high_name=None):
@@ -190,7 +192,11 @@ def check_vectors(name, X, dtype=np.float64):
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"{name} must be a non-empty 2-D array (objects, features), got shape {X.shape}")
     if X.dtype.kind == "f":
-        _largest_magnitude(name, X, given)
+        largest = float(np.maximum(X.max(), -X.min()))
+        if largest == 0.0:  # what vanished in the conversion is named, too
+            with np.errstate(invalid="ignore"):
+                largest = float(np.abs(np.asarray(given, np.float64)).max())
+        _check_magnitude(name, largest, LARGEST if X.dtype == np.float32 else 1e150)
     return X
 
 
@@ -221,70 +227,136 @@ def as_array(name, X, dtype):
     raise ValueError(f"{name} is complex; accepted are real numbers only")
 
 
-def _largest_magnitude(name, values, given):
-    """Return the largest magnitude of the values, 0 if there are none.
-
-    Raises ValueError for NaN and infinite values, and where sums (single precision) or squares (double precision) would
-    overflow or vanish: they must not do so silently. `given` is what the values were before the conversion.
-    """
-    high = LARGEST if values.dtype == np.float32 else 1e150
-    # A sum is NaN or inf as soon as one entry is, and needs no mask as large as the matrix.
-    with np.errstate(invalid="ignore"):
-        total = values.sum(dtype=np.float64)
-    if not np.isfinite(total) and not np.isfinite(values).all():
+def _check_magnitude(name, largest, high):
+    """Raise for NaN and infinite values, and where sums or squares would overflow or vanish; not silently."""
+    if not np.isfinite(largest):
         raise ValueError(f"{name} holds NaN or infinite values; accepted are finite numbers only, up to {high:.0e}")
-    largest = max(values.max(initial=0), -values.min(initial=0))
-    if largest == 0.0:
-        with np.errstate(invalid="ignore"):
-            sparse = scipy.sparse.issparse(given)
-            entries = scipy.sparse.csr_array(given).data if sparse else np.asarray(given, dtype=np.float64)
-            largest = float(np.abs(entries).max(initial=0.0))
     if largest > high or 0.0 < largest < 1 / high:
         raise ValueError(
             f"the largest magnitude in {name} is {largest:.3g}, accepted is 0 or {1 / high:.0e}..{high:.0e}: rescale it"
         )
-    return largest
 
 
-def check_similarity(name, X, dtype=np.float32):
+def check_similarity(name, X, dtype=np.float32, use_diagonal=True):
     """Return a similarity matrix, dense or sparse, as `dtype`; it is copied only if it must be.
 
     Parameters
     ----------
     name : str
     X : array_like or scipy.sparse matrix, shape (N, N)
-        Symmetric within 1e-6 of its largest entry. Any finite diagonal is accepted.
+        Symmetric within 1e-6 of its largest entry off the diagonal. Any finite diagonal is accepted.
     dtype : dtype
+    use_diagonal : bool
+        False: the matrix returned has a zero diagonal, and the given one does not count in any check.
 
     Returns
     -------
     ndarray (C-contiguous) or scipy.sparse.csr_array, shape (N, N)
+        X itself if it has the dtype and, where it must, the zero diagonal; else a copy.
 
     Raises
     ------
     ValueError
         Not a non-empty square matrix, complex, masked, NaN or inf inside, not symmetric, or of magnitudes that single
-        precision (1e-30..1e30) or the squares of double precision (1e-150..1e150) cannot hold.
+        precision (1e-30..1e30) or the squares of double precision (1e-150..1e150) cannot hold; or entries that differ
+        by less than single precision resolves beside the constant that they share.
     """
+    return _similarity(name, X, dtype, use_diagonal, False)[0]
+
+
+def centred_similarity(name, X, use_diagonal=True):
+    """`check_similarity` in single precision for models to which a constant in all entries is one number.
+
+    A dense matrix whose mean would cost its entries their digits comes back less that mean.
+
+    Returns
+    -------
+    X : ndarray or scipy.sparse.csr_array, shape (N, N)
+    offset : float
+        What was taken off every entry (off the diagonal, if that is not used), mostly 0.
+    """
+    return _similarity(name, X, np.float32, use_diagonal, True)
+
+
+def _similarity(name, X, dtype, use_diagonal, centre):
     sparse = scipy.sparse.issparse(X)
-    given = X
     check_same_order(f"columns of {name}", getattr(X, "T", None), f"its rows, {name}", X)
     if sparse and np.iscomplexobj(X):
         raise ValueError(f"{name} is complex; accepted are real numbers only")
-    with np.errstate(over="ignore"):
-        X = scipy.sparse.csr_array(X, dtype=dtype) if sparse else as_array(name, X, dtype)
-    if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] == 0:
-        raise ValueError(f"{name} must be a non-empty square matrix (objects, objects), got shape {X.shape}")
-    if sparse and not X.has_canonical_format:
-        X = X.copy()  # it may share its arrays with the given matrix, and the next line works in place
-        X.sum_duplicates()
-    scale = _largest_magnitude(name, X.data if sparse else X, given)
+    if sparse:
+        given = scipy.sparse.csr_array(X, dtype=np.result_type(X.dtype, np.float32))
+    else:
+        given = as_array(name, X, None)
+        given = given if given.dtype.kind in "fiub" else as_array(name, given, np.float64)
+    if given.ndim != 2 or given.shape[0] != given.shape[1] or given.shape[0] == 0:
+        raise ValueError(f"{name} must be a non-empty square matrix (objects, objects), got shape {given.shape}")
+    if sparse and not given.has_canonical_format:
+        given = given.copy()  # it may share its arrays with the given matrix, and the next line works in place
+        given.sum_duplicates()
+    n_objects, diagonal = given.shape[0], given.diagonal().astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        off_diagonal, mean, spread = _off_diagonal(given)
+    # An infinite diagonal is refused, a large one counts only where it is used.
+    seen = use_diagonal or not np.isfinite(diagonal).all()
+    largest = float(np.maximum(off_diagonal, np.abs(diagonal).max())) if seen else off_diagonal
+    _check_magnitude(name, largest, LARGEST if dtype == np.float32 else 1e150)
+    centre = centre and not sparse
+    precision = np.finfo(np.result_type(given.dtype, np.float32) if centre else dtype).eps
+    if dtype == np.float32 and 0.0 < spread < DIGITS * precision * abs(mean):
+        raise ValueError(
+            f"the entries of {name} differ by {spread:.2g} (standard deviation) around {mean:.6g}, accepted is "
+            f"{DIGITS * precision * abs(mean):.2g} and more, what precision resolves: subtract the constant they share"
+        )
+    offset = mean if centre and spread < abs(mean) / DOMINANT else 0.0
+    with np.errstate(over="ignore"):  # a diagonal that is not used
+        if offset:
+            X = np.subtract(given, offset, dtype=np.float64, out=np.empty(given.shape, dtype), casting="unsafe")
+        else:
+            X = given.astype(dtype, copy=False) if sparse else np.asarray(given, dtype, order="C")
+    if not use_diagonal and (offset or diagonal.any()):
+        if X is given or (not sparse and np.may_share_memory(X, given)):
+            X = X.copy()
+        if sparse:  # entries of 0 stay: the sparsity would have to be found anew
+            X.data[X.indices == np.repeat(np.arange(n_objects), np.diff(X.indptr))] = 0
+        else:
+            np.fill_diagonal(X, 0)
     asymmetry = abs(X - X.T).max() if sparse else _largest_asymmetry(X)
-    if asymmetry > 1e-6 * scale:
+    scale = X.max() - X.min() if offset else off_diagonal
+    if asymmetry > max(1e-6 * scale, 4 * precision * abs(offset)):
         raise ValueError(
             f"{name} must be symmetric within 1e-6 of its largest entry, got a difference of {asymmetry / scale:.2g}"
         )
-    return X
+    return X, offset
+
+
+def _off_diagonal(X):
+    """Largest magnitude, mean and standard deviation of the entries off the diagonal, in double precision.
+
+    A dense matrix is read in blocks of rows; the missing entries of a sparse one are zeros.
+    """
+    n_objects = X.shape[0]
+    n_entries = max(n_objects * (n_objects - 1), 1)
+    if scipy.sparse.issparse(X):
+        inside = X.indices != np.repeat(np.arange(n_objects), np.diff(X.indptr))
+        blocks, reference = [X.data[inside].astype(np.float64)], 0.0
+    else:
+        reference = float(X[0, -1]) if n_objects > 1 else 0.0  # near to all of them, so that squares keep their digits
+        blocks = _rows_less(X, reference)
+    largest, total, squares = 0.0, 0.0, 0.0
+    for block in blocks:
+        largest = np.maximum(largest, np.abs(block + reference).max(initial=0.0))
+        total, squares = total + block.sum(), squares + np.vdot(block, block)
+    deviation = total / n_entries
+    return float(largest), reference + deviation, float(np.sqrt(max(squares / n_entries - deviation**2, 0.0)))
+
+
+def _rows_less(X, reference, size=64):
+    """Blocks of rows of the dense X less `reference`, in double precision; 0 on the diagonal of X."""
+    for start in range(0, len(X), size):
+        block = X[start : start + size].astype(np.float64)
+        block -= reference
+        block[np.arange(len(block)), start + np.arange(len(block))] = 0.0
+        yield block
 
 
 def _largest_asymmetry(X, block=512):

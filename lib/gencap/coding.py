@@ -22,11 +22,13 @@ unless nats are asked for.
 Sources: document 003 (approximation set coding), document 004 section 8 (weights, posterior agreement).
 """
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp
+from sklearn.exceptions import ConvergenceWarning
 
 from . import checks
 from .kernels import coding as kernels
@@ -275,8 +277,11 @@ def boltzmann_set_sizes(distances1, distances2, gammas, legendre=True):
     first, second = (_row_excess(d) for d in _check_pair(distances1, distances2))
     single = [np.array([_legendre(excess[None], gamma) for gamma in gammas]) for excess in (first, second)]
     if legendre:
-        joint = np.array([_legendre(np.stack([first, second]), gamma)[0] for gamma in gammas])
-        return SetSizes(gammas, single[0][:, 0], single[1][:, 0], np.where(joint < -1e-6, -np.inf, joint))
+        joint = np.array([_legendre(np.stack([first, second]), gamma) for gamma in gammas])
+        _check_minima(np.concatenate([*single, joint]))
+        joint = np.where(joint[:, 0] < -1e-6, -np.inf, joint[:, 0])
+        return SetSizes(gammas, single[0][:, 0], single[1][:, 0], joint)
+    _check_minima(np.concatenate(single))
     beta = single[0][:, 1]
     # The sum over all codes of exp(-beta R) factorises over objects.
     sums = [[logsumexp(-b * excess, axis=1).sum() for b in beta] for excess in (first, second, first + second)]
@@ -565,8 +570,9 @@ def _row_excess(distances):
 def _legendre(excesses, gamma):
     """min over beta >= 0 of log sum_c exp(-sum_p beta_p R_p(c)) + gamma sum_p beta_p; excesses (P, n, K).
 
-    Returns the minimum and the first beta. The function is convex. At gamma below the smallest excess that all
-    problems share there is no minimum and the value at the largest beta is negative: less than one code.
+    Returns the minimum, the first beta, and whether the minimum was found. The function is convex. At gamma below the
+    smallest excess that all problems share there is no minimum and the value at the largest beta is negative: less
+    than one code.
     """
     n_objects = excesses.shape[1]
     unit = excesses.mean() or 1.0  # all codes cost the same
@@ -582,4 +588,15 @@ def _legendre(excesses, gamma):
 
     start = np.ones(len(excesses))
     found = minimize(per_object, start, jac=True, method="SLSQP", bounds=[(0, 1e4)] * start.size, tol=1e-11)
-    return found.fun * n_objects, found.x[0] / unit
+    return found.fun * n_objects, found.x[0] / unit, found.success
+
+
+def _check_minima(minima):
+    missed = int((minima[:, 2] == 0).sum())
+    if missed:
+        warnings.warn(
+            f"the minimum over beta was not found for {missed} of {len(minima)} set sizes (SLSQP): those are upper "
+            "bounds; leave out the gammas at the ends of the range",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

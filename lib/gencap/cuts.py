@@ -24,8 +24,8 @@ LATEST = 8.0  # units; a lopsided start must not be heated before it had its cha
 
 
 def _degrees(X):
-    """Sums of the similarities to the other objects, shape (N,)."""
-    return X.sum(axis=1, dtype=np.float64) - X.diagonal().astype(np.float64)
+    """Sums of the similarities to the other objects, shape (N,); the diagonal of X is zero."""
+    return X.sum(axis=1, dtype=np.float64)
 
 
 def _largest_link(X):
@@ -71,6 +71,8 @@ class NormalizedCut(SimilarityClustering):
     ----------
     labels_ : ndarray of int, shape (N,)
     trajectory_ : Trajectory
+    n_iter_ : int
+        Sweeps over the objects on the fine grid.
 
     Raises
     ------
@@ -80,7 +82,8 @@ class NormalizedCut(SimilarityClustering):
     Notes
     -----
     Given the fields, the new potentials of an object take O(K): the links and degrees of the clusters are kept up to
-    date (000 Eq. 105-112). The temperature unit is sum(d) / (2 l1(X - dd'/sum(d))) with the degrees d.
+    date (000 Eq. 105-112). The temperature unit is sum(d) / (2 l1(X - dd'/sum(d))) with the degrees d of X, its
+    diagonal filled so that it counts as no structure.
 
     Examples
     --------
@@ -113,7 +116,11 @@ class NormalizedCut(SimilarityClustering):
     def _unit(self, X):
         degrees = self._weights(X)
         total = degrees.sum()
-        return temperature_unit(total, 2 * top_eigenvalue(X, lambda v: -degrees * (degrees @ v / total)))
+        # The diagonal is not counted, so it is filled with what the degrees let expect; zeros would be structure.
+        expected = degrees**2 / np.maximum(total - degrees, 1e-300)
+        filled = degrees + expected
+        eigenvalue = top_eigenvalue(X, lambda v: expected * v - filled * (filled @ v / filled.sum()))
+        return temperature_unit(total, 2 * eigenvalue)
 
     def _starts(self, X, rng):
         return [(_random_labels(X.shape[0], self.n_clusters, rng), 0.0) for _ in range(self.n_init)]
@@ -151,6 +158,8 @@ class AdaptiveRatioCut(SimilarityClustering):
     ----------
     labels_ : ndarray of int, shape (N,)
     trajectory_ : Trajectory
+    n_iter_ : int
+        Sweeps over the objects on the fine grid.
 
     Notes
     -----
@@ -175,8 +184,11 @@ class AdaptiveRatioCut(SimilarityClustering):
         return Rule(kernels.RATIO, p=max(check_number("p", self.p, 1.0, 2.0), lowest), floor=RATIO_FLOOR)
 
     def _unit(self, X):
-        p = self._rule().p
-        return temperature_unit(X.shape[0], 2 ** (p - 1) * top_eigenvalue(X, centring(_degrees(X))))
+        # The diagonal is not counted, so it is filled with the mean; zeros would be structure.
+        p, n_objects, degrees = self._rule().p, X.shape[0], _degrees(X)
+        mean = degrees.sum() / max(n_objects * (n_objects - 1), 1)
+        centred = centring(degrees + mean)
+        return temperature_unit(n_objects, 2 ** (p - 1) * top_eigenvalue(X, lambda v: mean * v + centred(v)))
 
     def _starts(self, X, rng):
         starts, order = [], np.argsort(_degrees(X), kind="stable")

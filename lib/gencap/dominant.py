@@ -78,6 +78,8 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
     cores_ : ndarray of int, shape (N,)
         Cluster each object was cut off with, -1 for those assigned afterwards.
     trajectory_ : Trajectory
+    n_iter_ : int
+        Replicator steps of all clusters.
 
     Examples
     --------
@@ -104,7 +106,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
         return tags
 
     def _check(self, X):
-        X = check_similarity("X", X)
+        X = check_similarity("X", X, use_diagonal=False)
         check_n_clusters(self.n_clusters, X.shape[0])
         check_integer("max_steps", self.max_steps)
         check_number("cutoff", self.cutoff, np.nextafter(0, 1), 1.0)
@@ -136,7 +138,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
     def _labels_cost(self, labels, X):
         members = np.eye(self.n_clusters)[labels]
         size = members.sum(axis=0)
-        links = (members * (X @ members.astype(X.dtype))).sum(axis=0) - X.diagonal() @ members
+        links = (members * (X @ members.astype(X.dtype))).sum(axis=0)
         return -float(((links + self.shift * size * (size - 1)) / np.maximum(size, 1) ** 2).sum())
 
     def anneal(self, X, betas=None, init=None):
@@ -173,7 +175,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
         last = n_clusters * max_steps
         steps = _check_steps(betas, last)
         probabilities = np.full((len(steps), n_objects, n_clusters), 1 / n_clusters, np.float32)
-        cores, row = np.full(n_objects, -1), 0
+        cores, row, n_iter = np.full(n_objects, -1), 0, 0
         # Equal blocks would balance each other forever: a thousandth of unevenness lets one of them win.
         uneven = 1 + 1e-3 * np.random.default_rng(0).random(n_objects)
 
@@ -196,6 +198,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
             start = free * uneven
             states = replicator_dynamics(X, start / start.sum(), max_steps, self.shift)
             for step, v in enumerate(states, 1):
+                n_iter += 1
                 record(k * max_steps + step, members, k)
                 members = free & (v >= self.cutoff * v.max())
             record((k + 1) * max_steps + 1, members, k)
@@ -205,7 +208,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
         probabilities[row:] = np.eye(n_clusters, dtype=np.float32)[labels]
         probabilities[-1] = np.eye(n_clusters, dtype=np.float32)[labels] if steps[-1] == last else probabilities[-1]
         costs = np.array([self._labels_cost(p.argmax(axis=1), X) for p in probabilities])
-        return Trajectory(steps, probabilities, None, costs), cores, labels
+        return Trajectory(steps, probabilities, None, costs, n_iter=n_iter), cores, labels
 
     def _assign_rest(self, X, cores):
         """Objects without a cluster join the one to whose core their mean similarity is largest."""
@@ -230,6 +233,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
         """
         run, self.cores_, self.labels_ = self._peel(self._check(X))
         self.trajectory_ = signed(run, self, X)
+        self.n_iter_ = run.n_iter
         self.n_features_in_ = len(self.labels_)
         return self
 

@@ -111,7 +111,7 @@ def evaluate(model, pair):
         value = hamming_capacity(labels, others, model.n_clusters)
         return Evaluation(value, int(np.count_nonzero(share)), entropy_bits(share), labels)
     model = clone(model)  # a generator that the caller gave it stays where it is
-    other, unit = twin(model), model._unit(model._check(pair[0]))
+    other, unit = twin(model), model.unit(pair[0])
     low, high = 0.8, 40.0
     while True:
         first = model.anneal(pair[0], betas=beta_grid(unit, low, high, 1 + round(np.log(high / low) / GRID_RATIO)))

@@ -6,10 +6,12 @@ same clusterings, at twice the inverse temperature.)  Constant-shift embedding r
 symmetric X has vectors whose k-means cost is the pairwise clustering cost up to a constant.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.sparse
 
-from .annealing import Trajectory, beta_grid, signed
+from .annealing import beta_grid, signed
 from .centroid import AnnealedKMeans
 from .checks import check_option
 from .kernels import similarity as kernels
@@ -47,6 +49,8 @@ class PairwiseClustering(SimilarityClustering):
     ----------
     labels_ : ndarray of int, shape (N,)
     trajectory_ : Trajectory
+    n_iter_ : int
+        Sweeps over the objects on the fine grid.
 
     Notes
     -----
@@ -66,6 +70,8 @@ class PairwiseClustering(SimilarityClustering):
         super().__init__(n_clusters, inference, n_init, n_sweeps, random_state)
         self.embedding = embedding
 
+    _use_diagonal = _centred = True
+
     def _rule(self):
         return Rule(kernels.ASSOCIATION, scale=0.5, use_diagonal=True)
 
@@ -75,7 +81,7 @@ class PairwiseClustering(SimilarityClustering):
         return temperature_unit(X.shape[0], top_eigenvalue(X, lambda v: diagonal * v + centred(v)))
 
     def _cost(self, links, diagonal, size, constant):
-        return -0.5 * ((np.diag(links) + diagonal) / np.maximum(size, 1)).sum()
+        return -0.5 * ((np.diag(links) + diagonal) / np.maximum(size, 1) + self._offset * size).sum()
 
     def anneal(self, X, betas=None, init=None):
         """Anneal on X and return the run; as for every model on similarities.
@@ -104,13 +110,12 @@ class PairwiseClustering(SimilarityClustering):
             raise ValueError("X is sparse, accepted with embedding=True is a dense matrix: its vectors would be dense")
         if self.inference == "metropolis":
             raise ValueError("inference='metropolis', accepted with embedding=True is 'meanfield' or 'gibbs'")
-        given, X = X, self._check(X)
+        given, (prepared, X) = X, self._prepared(X)
         unit = self._unit(X)
         model = AnnealedKMeans(
             self.n_clusters, self.inference, "sequential", self.n_init, self.n_sweeps, self.random_state
         )
         vectors = constant_shift_embedding(-X).vectors
         run = model.anneal(vectors, beta_grid(unit, 0.8, 20, 25) if betas is None else betas, init)
-        costs = np.array([self._labels_cost(run.labels(t), X, 0.0) for t in range(run.n_steps)])
-        run = Trajectory(run.betas, run.probabilities, run.potentials, costs, run.centroids, unit)
-        return signed(run, self, given)
+        costs = np.array([prepared._labels_cost(run.labels(t), X, 0.0) for t in range(run.n_steps)])
+        return signed(replace(run, costs=costs, unit=unit), self, given)

@@ -38,6 +38,8 @@ class CorrelationClustering(SimilarityClustering):
     ----------
     labels_ : ndarray of int, shape (N,)
     trajectory_ : Trajectory
+    n_iter_ : int
+        Sweeps over the objects on the fine grid.
 
     Examples
     --------
@@ -52,8 +54,10 @@ class CorrelationClustering(SimilarityClustering):
         super().__init__(n_clusters, inference, n_init, n_sweeps, random_state)
         self.shift = shift
 
+    _centred = True
+
     def _rule(self):
-        return Rule(kernels.QUADRATIC, shift=check_number("shift", self.shift, -LARGEST, LARGEST))
+        return Rule(kernels.QUADRATIC, shift=check_number("shift", self.shift, -LARGEST, LARGEST) + self._offset)
 
     def _unit(self, X):
         # A constant moved from X into the shift changes no cost, so the mean of X must not count in the unit either.
@@ -62,7 +66,7 @@ class CorrelationClustering(SimilarityClustering):
         return temperature_unit(self.n_clusters, top_eigenvalue(X, lambda v: -mean * (v.sum() - v)))
 
     def _constant(self, X):
-        shift = check_number("shift", self.shift, -LARGEST, LARGEST)
+        shift = self._rule().shift
         if not scipy.sparse.issparse(X):
             return kernels.positive_pairs(X, shift)
         upper = scipy.sparse.triu(X, 1)
@@ -70,7 +74,7 @@ class CorrelationClustering(SimilarityClustering):
         return np.maximum(upper.data.astype(np.float64) + shift, 0).sum() + (pairs - upper.nnz) * max(shift, 0.0)
 
     def _cost(self, links, diagonal, size, constant):
-        return constant - (np.trace(links) + self.shift * (size * (size - 1)).sum()) / 2
+        return constant - (np.trace(links) + self._rule().shift * (size * (size - 1)).sum()) / 2
 
 
 class MinCut(SimilarityClustering):
@@ -88,18 +92,23 @@ class MinCut(SimilarityClustering):
     ----------
     labels_ : ndarray of int, shape (N,)
     trajectory_ : Trajectory
+    n_iter_ : int
+        Sweeps over the objects on the fine grid.
     """
 
     _sign = 1.0
+    _centred = True
 
     def _rule(self):
-        return Rule(kernels.QUADRATIC, scale=self._sign)
+        return Rule(kernels.QUADRATIC, shift=self._offset, scale=self._sign)
 
     def _unit(self, X):
-        return temperature_unit(self.n_clusters, top_eigenvalue(X, sign=self._sign))
+        constant = self._sign * self._offset
+        return temperature_unit(self.n_clusters, top_eigenvalue(X, lambda v: constant * (v.sum() - v), self._sign))
 
     def _cost(self, links, diagonal, size, constant):
-        return self._sign * (links.sum() - np.trace(links)) / 2
+        pairs = size.sum() ** 2 - (size**2).sum()
+        return self._sign * (links.sum() - np.trace(links) + self._offset * pairs) / 2
 
 
 class MaxCut(MinCut):

@@ -10,15 +10,26 @@ they should part.
 (`unit`); the default grid is .8 to 20 of it in 25 steps.
 """
 
+import copy
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 
 from .annealing import Trajectory, beta_grid, check_betas, check_start, signed
-from .checks import check_integer, check_labels, check_n_clusters, check_option, check_seed, check_similarity
+from .checks import (
+    centred_similarity,
+    check_integer,
+    check_labels,
+    check_n_clusters,
+    check_option,
+    check_seed,
+    check_similarity,
+)
 from .kernels import similarity as kernels
 from .resources import one_thread
 
@@ -28,7 +39,7 @@ INFERENCES = ("meanfield", "gibbs", "metropolis")
 MODES = {"meanfield": kernels.MEANFIELD, "gibbs": kernels.GIBBS, "metropolis": kernels.METROPOLIS}
 COOLING = np.geomspace(0.9, 6, 10)  # units; a random start needs to be cooled only from just above the transition
 COOLING_SWEEPS = 12
-HEATING_SWEEPS = 60
+HEATING_SWEEPS = 1000  # few temperatures need more than 20, and late sweeps are cheap: few rows move
 SETTLED, TOLERANCE, SKIP = 0.003, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
 
 
@@ -52,7 +63,7 @@ class State:
         self.sparse = scipy.sparse.issparse(X)
         self.n_objects = X.shape[0]
         self.diagonal = X.diagonal().astype(np.float64)
-        self.degree = None
+        self.degree, self.n_sweeps = None, 0
 
     def start(self, probabilities):
         """Take the assignment probabilities (N, K) as the state."""
@@ -72,6 +83,7 @@ class State:
         """Compute fields and books afresh; rounding errors of incremental updates end here."""
         rule, Q = self.rule, self.Q.T if self.sparse else self.Q
         self.size = Q.astype(np.float64) @ self.weights
+        self.count = Q.sum(axis=1, dtype=np.float64)
         if self.sparse:
             self.F = (self.X @ self.Q).T
         else:
@@ -90,7 +102,8 @@ class State:
         order = self.rng.permutation(self.n_objects)
         total = np.empty((0, 0)) if total is None else total
         rest = (order, rule.kind, mode, beta, rule.shift, rule.p, rule.scale, rule.floor, skip, self.weights,
-                rule.use_diagonal, self.size, self.links, total, self.rng)  # fmt: skip
+                rule.use_diagonal, self.size, self.count, self.links, total, self.rng)  # fmt: skip
+        self.n_sweeps += skip < np.inf
         if self.sparse:
             X = self.X
             return kernels.sparse_sweep(X.indptr, X.indices, X.data, self.Q, *rest)
@@ -99,17 +112,20 @@ class State:
     def fresh_sweep(self, beta):
         """One blocked mean-field sweep of a quadratic model on a dense matrix; returns the mean change of a row."""
         rule, order = self.rule, self.rng.permutation(self.n_objects)
+        self.n_sweeps += 1
         if self.degree is None:
             self.degree = self.X.sum(axis=1, dtype=np.float64)
         return kernels.fresh_sweep(
             self.X, self.diagonal, self.degree, self.padded, order, beta, rule.shift, rule.scale, self.size
         )
 
-    def relax(self, beta, max_sweeps=HEATING_SWEEPS):
+    def relax(self, beta, max_sweeps):
         """Mean-field sweeps until the mean change of a row is below 2e-4.
 
-        Stored fields are cheap once few rows move; as long as many do, a quadratic model computes them on the way.
+        Stored fields are cheap once few rows move; as long as many do, a quadratic model computes them on the way, and
+        the books of the others are made afresh.
         """
+        drift = 0.0
         blocked = self.rule.kind == kernels.QUADRATIC and not self.sparse
         stored = True
         if self.rule.floor > 0.0:
@@ -124,9 +140,16 @@ class State:
                 self.refresh()
             if moved < TOLERANCE:
                 break
-            if self.rule.kind != kernels.QUADRATIC:
-                self.refresh()  # the books of normalised costs must not drift: their clusters may be tiny
+            drift += moved
+            if drift > SETTLED:
+                self.refresh_books()
+                drift = 0.0
         return moved
+
+    def refresh_books(self):
+        """The books of normalised costs must not drift: their clusters may be tiny, or of tiny weights."""
+        if self.rule.kind != kernels.QUADRATIC:
+            self.refresh()
 
     def potentials(self, beta):
         """Potentials (N, K) of the present state; nothing moves."""
@@ -137,23 +160,25 @@ class State:
 
     def sample(self, mode, beta, n_sweeps):
         """Potentials (N, K) averaged over `n_sweeps` sweeps of the sampler, after a third as many to settle."""
-        for _ in range(max(n_sweeps // 3, 1)):
-            self.sweep(mode, beta)
         h = np.zeros((self.n_objects, self.n_clusters))
-        for _ in range(n_sweeps):
-            self.sweep(mode, beta, 0.0, h)
+        for sweep in range(-max(n_sweeps // 3, 1), n_sweeps):
+            self.sweep(mode, beta, 0.0, h if sweep >= 0 else None)
+            self.refresh_books()
         return h / n_sweeps
 
     def labels(self):
         return self.Q.argmax(axis=1 if self.sparse else 0)
 
     def descend(self, beta, max_sweeps=100):
-        """Zero-temperature Gibbs sweeps until no object moves; ties are drawn."""
+        """Zero-temperature Gibbs sweeps until no object moves.
+
+        Ties are drawn, so objects with two best clusters go on moving; what is left to gain is taken up, and reported,
+        at the coldest temperature of the fine grid.
+        """
         for _ in range(max_sweeps):
             if self.sweep(kernels.GIBBS, beta) == 0.0:
                 break
-            if self.rule.kind != kernels.QUADRATIC:
-                self.refresh()
+            self.refresh_books()
 
 
 def softmax(scores):
@@ -176,16 +201,18 @@ def top_eigenvalue(X, add=None, sign=1.0):
     Returns
     -------
     float
-        0 for a matrix of zeros or a single object, and where the value is rounding: below 1e-6 of the size of X.
+        0 for a matrix of zeros or a single object, and where the value is rounding: below 1e-6 of the size of X's
+        products, |X| / sqrt(N).
     """
     entries = X.data if scipy.sparse.issparse(X) else X.ravel()
+    n_objects = X.shape[0]
     # In double precision, piece by piece: the squares of single precision overflow at 1e19 and vanish at 1e-23.
     pieces = np.array_split(entries, entries.size // 2**16 + 1)
     size = float(np.linalg.norm([np.linalg.norm(piece.astype(np.float64)) for piece in pieces]))
     if size == 0.0:
         return 0.0
     value = _top_eigenvalue(X, add, sign)
-    return value if value > 1e-6 * size else min(value, 0.0)
+    return value if value > 1e-6 * size / np.sqrt(n_objects) else min(value, 0.0)
 
 
 def _top_eigenvalue(X, add, sign):
@@ -235,8 +262,14 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
     """Base of the estimators that cluster a similarity matrix; a subclass says what its cost is.
 
     A subclass gives `_rule()` (a `Rule`), `_cost(links, diagonal, size, constant)`, and where they differ from the
-    quadratic models' `_weights(X)`, `_unit(X)`, `_constant(X)` and `_starts(...)`.
+    quadratic models' `_weights(X)`, `_unit(X)`, `_constant(X)` and `_starts(...)`. All of them see the matrix as
+    `_prepared` leaves it: in single precision, without the diagonal unless the cost counts it, and where a constant in
+    all similarities would cost them their digits and the model can count it by itself (`_centred`), without that
+    constant, `_offset`.
     """
+
+    _use_diagonal = _centred = False
+    _offset = 0.0
 
     def __init__(self, n_clusters=2, inference="meanfield", n_init=3, n_sweeps=120, random_state=None):
         self.n_clusters = n_clusters
@@ -253,13 +286,23 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         self._weights(X)
         return 0.0
 
-    def _check(self, X):
-        X = check_similarity("X", X)
+    def _prepared(self, X):
+        """A copy of the model that knows what was taken off X, and X as the sweeps take it."""
+        model = copy.copy(self)
+        if self._centred:
+            X, model._offset = centred_similarity("X", X, self._use_diagonal)
+        else:
+            X = check_similarity("X", X, use_diagonal=self._use_diagonal)
         check_n_clusters(self.n_clusters, X.shape[0])
         check_option("inference", self.inference, INFERENCES)
         check_integer("n_init", self.n_init)
         check_integer("n_sweeps", self.n_sweeps)
-        return X
+        return model, X
+
+    def unit(self, X):
+        """Inverse temperature at which the clusters of X (N, N) begin to differ: the unit of the default grid."""
+        model, X = self._prepared(X)
+        return model._unit(X)
 
     def cost(self, labels, X):
         """Exact cost of a hard labelling; needs no fit, and an empty cluster costs nothing.
@@ -279,7 +322,8 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         ValueError
             X is no symmetric finite square matrix, or `labels` has another length or values outside 0..K-1.
         """
-        X = check_similarity("X", X, np.float64 if getattr(X, "dtype", None) != np.float32 else np.float32)
+        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+        X = check_similarity("X", X, dtype, self._use_diagonal)
         check_n_clusters(self.n_clusters, X.shape[0])
         labels = check_labels("labels", labels, X.shape[0], self.n_clusters)
         return self._labels_cost(labels, X, self._constant(X))
@@ -317,14 +361,14 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         """(labels, first cooling step in units) of every restart."""
         return [(rng.integers(self.n_clusters, size=X.shape[0]), 0.0) for _ in range(self.n_init)]
 
-    @one_thread()
     def anneal(self, X, betas=None, init=None):
         """Anneal on X and return the run.
 
         Parameters
         ----------
         X : array_like or scipy.sparse matrix, shape (N, N)
-            Symmetric similarities; a sparse matrix is never made dense. X is not written to.
+            Symmetric similarities; a sparse matrix is never made dense. X is not written to. A C-contiguous float32
+            matrix with a zero diagonal is used as it is, any other is copied once (N^2 x 4 bytes).
         betas : array_like, shape (T,), or None
             Ascending inverse temperatures; None takes .8 to 20 units in 25 steps.
         init : Trajectory or None
@@ -338,10 +382,16 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            X not square, symmetric (1e-6 relative), finite; n_clusters not in 1..N; unknown inference; betas not
-            ascending and positive; init of another shape.
+            X not square, symmetric (1e-6 relative), finite, or its entries too close to each other for their
+            precision; n_clusters not in 1..N; unknown inference; betas not ascending and positive; init of another
+            shape.
         """
-        given, X = X, self._check(X)
+        model, prepared = self._prepared(X)
+        with one_thread():
+            run = model._anneal(prepared, betas, init)
+        return signed(run, self, X)
+
+    def _anneal(self, X, betas, init):
         unit = self._unit(X)
         betas = beta_grid(unit, 0.8, 20, 25) if betas is None else check_betas(betas)
         init = check_start(init, betas, X.shape[0], self.n_clusters)
@@ -355,19 +405,19 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
                 for seed, start in zip(seeds, starts, strict=False)
             ]
             state.start_labels(min(ends, key=lambda labels: self._labels_cost(labels, X, constant)))
-        return signed(self._heat(state, betas, unit, init, constant), self, given)
+        return self._heat(state, betas, unit, init, constant)
 
     def _heat(self, state, betas, unit, init, constant):
         mode = MODES[self.inference]
         shape = (len(betas), state.n_objects, state.n_clusters)
         probabilities, potentials = np.empty(shape, np.float32), np.empty(shape, np.float32)
-        costs, known = np.empty(len(betas)), (None, 0.0)
+        costs, known, converged = np.empty(len(betas)), (None, 0.0), np.ones(len(betas), bool)
         for t in range(len(betas) - 1, -1, -1):
             if init is not None:
                 start = init.probabilities[t]
                 state.start(start) if mode == kernels.MEANFIELD else state.start_labels(start.argmax(axis=1))
             if mode == kernels.MEANFIELD:
-                state.relax(betas[t])
+                converged[t] = state.relax(betas[t], HEATING_SWEEPS) < TOLERANCE
                 h = state.potentials(betas[t])
             else:
                 h = state.sample(mode, betas[t], self.n_sweeps)
@@ -378,7 +428,16 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
             if known[0] is None or (labels != known[0]).any():
                 known = labels, self._labels_cost(labels, state.X, constant)
             costs[t] = known[1]
-        return Trajectory(betas, probabilities, potentials, costs, None, unit)
+        if not converged.all():
+            warnings.warn(
+                f"mean field did not settle at {np.count_nonzero(~converged)} of {len(betas)} temperatures within "
+                f"{HEATING_SWEEPS} sweeps (Trajectory.converged says at which): close to a transition their "
+                "probabilities are not those of a fixed point; leave these betas out, or sample with "
+                "inference='gibbs'",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return Trajectory(betas, probabilities, potentials, costs, None, unit, converged, state.n_sweeps)
 
     def fit(self, X, y=None):
         """Anneal on X; `labels_` are the hard labels at the coldest step, `trajectory_` is the run.
@@ -394,5 +453,6 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         """
         self.trajectory_ = self.anneal(X)
         self.labels_ = self.trajectory_.labels(-1)
+        self.n_iter_ = self.trajectory_.n_iter
         self.n_features_in_ = self.trajectory_.n_objects
         return self

@@ -206,8 +206,7 @@ def map_hungarian(cross, X1):
 def coldest_labels(model, X):
     """Labels of `model.fit(X)`; models that heat from the cold end do without the rest of their path."""
     if isinstance(model, SimilarityClustering) and not getattr(model, "embedding", False):  # an embedding cools
-        X = model._check(X)
-        return clone(model).anneal(X, betas=[20 * model._unit(X)]).labels(-1)
+        return clone(model).anneal(X, betas=[20 * model.unit(X)]).labels(-1)
     return clone(model).fit(X).labels_
 
 

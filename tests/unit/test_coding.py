@@ -1,12 +1,15 @@
 """Approximation set coding against explicit sets of tuples, closed forms and exact identities."""
 
+import functools
 import itertools
+import warnings
 from math import comb, factorial, log
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from gencap import coding
 
@@ -270,6 +273,20 @@ def test_constants_drop_out_and_units_follow(problem, constant, unit):
     for name in ("log_first", "log_second", "log_joint"):
         np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
         assert (np.diff(np.exp(getattr(before, name))) >= 0).all()
+
+
+@pytest.mark.parametrize("legendre", [True, False])
+def test_a_minimum_that_was_not_found_is_reported_once(monkeypatch, legendre):
+    problem, gammas = pair(20, 3, 0.2, 0), [0.5, 1.0, 2.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = coding.boltzmann_set_sizes(*problem, gammas, legendre=legendre)
+    monkeypatch.setattr(coding, "minimize", functools.partial(coding.minimize, options={"maxiter": 1}))
+    message = rf"not found for \d of {9 if legendre else 6} set sizes"
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
+        short = coding.boltzmann_set_sizes(*problem, gammas, legendre=legendre)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert (short.log_first >= found.log_first - 1e-9).all()
 
 
 @settings(max_examples=40, deadline=None)

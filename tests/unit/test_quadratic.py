@@ -240,6 +240,21 @@ def test_unit_is_where_order_appears():
     assert near.n_effective(0) == 1 and near.n_effective(1) == 2
 
 
+@pytest.mark.parametrize("n_clusters", [2, 3, 5])
+@pytest.mark.parametrize(("model", "sign"), [(gc.MinCut, 1.0), (gc.MaxCut, -1.0)])
+def test_unit_of_the_cuts_grows_with_the_clusters(model, sign, n_clusters):
+    X = random_similarity(40, np.random.default_rng(12), diagonal=False)
+    wanted = n_clusters / np.linalg.eigvalsh(sign * X)[-1]
+    model = model(n_clusters, random_state=0)
+    assert model.unit(X) == model.anneal(X, betas=[wanted]).unit == pytest.approx(wanted, rel=1e-4)
+    # In n_clusters blocks that attract themselves and repel each other order appears there, for more than two of them
+    # at once and from .74 units on (K = 5; the transition of the mean-field Potts model).
+    labels = np.arange(60) % n_clusters
+    blocks = sign * np.where(labels[:, None] == labels, 1.0, -1.0 / (n_clusters - 1)) * (1 - np.eye(60))
+    near = model.anneal(blocks, betas=model.unit(blocks) * np.array([0.6, 1.1]))
+    assert near.n_effective(0) == 1 and near.n_effective(1) == n_clusters
+
+
 @given(st.permutations(range(24)), st.sampled_from([1e-3, 1.0, 1e4]))
 @settings(max_examples=10, deadline=None)
 def test_order_of_objects_and_scale_do_not_matter(order, scale):

@@ -1,8 +1,17 @@
 """Sweep kernels against the plug-in cost, plain loops and enumeration; the state that similarity models share."""
 
+import ast
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numba import vectorize
 from oracles import (
     assignments,
@@ -15,9 +24,11 @@ from oracles import (
     random_similarity,
     valley,
 )
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import gencap as gc
-from gencap.kernels import exp_negative
+from gencap.kernels import kmeans
 from gencap.kernels import similarity as kernels
 from gencap.kernels.similarity import ASSOCIATION, GIBBS, MEANFIELD, METROPOLIS, QUADRATIC, RATIO
 from gencap.similarity import Rule, State, temperature_unit, top_eigenvalue
@@ -100,6 +111,13 @@ def test_blocked_sweep_follows_the_plain_loop(n_clusters, n_objects):
     assert not state.padded[n_clusters:].any()
 
 
+@pytest.mark.parametrize("n_clusters", range(1, 14))
+@pytest.mark.parametrize("n_objects", [8, 24, 25, 27])
+def test_blocked_fields_are_the_product(n_clusters, n_objects):
+    state, Q, X, _ = random_state(Rule(QUADRATIC), n_clusters, n_objects, seed=20)
+    np.testing.assert_allclose(state.F, Q.T @ X, atol=1e-12)
+
+
 def test_blocked_and_stored_sweeps_in_single_precision():
     rng = np.random.default_rng(3)
     X = random_similarity(130, rng, dtype=np.float32)
@@ -177,7 +195,7 @@ def visit_first(state, mode, beta):
     r = state.rule
     kernels.incremental_sweep(
         state.X, state.diagonal, state.Q, state.F, np.array([0]), r.kind, mode, beta, r.shift, r.p, r.scale, r.floor,
-        0.0, state.weights, r.use_diagonal, state.size, state.links, np.empty((0, 0)), state.rng,
+        0.0, state.weights, r.use_diagonal, state.size, state.count, state.links, np.empty((0, 0)), state.rng,
     )  # fmt: skip
 
 
@@ -231,6 +249,35 @@ def test_gibbs_samples_the_boltzmann_distribution(n_clusters):
     assert np.abs(obtained - coclustering(labelings, boltzmann(costs, 0.4))).max() < 0.01
 
 
+@pytest.mark.parametrize("mode", [GIBBS, METROPOLIS], ids=["gibbs", "metropolis"])
+def test_samplers_average_the_potentials_of_the_boltzmann_distribution(mode):
+    _, _, X, weights = random_state(RULES[3], 2, n_objects=6, seed=21)
+    labelings = assignments(6, 2)
+    hard = np.eye(2)[labelings]
+    share = boltzmann(np.array([plug_in_cost(Q, X, RULES[3], weights) for Q in hard]), 0.7)
+    wanted = np.zeros((6, 2))
+    for Q, p in zip(hard, share, strict=True):
+        for i in range(6):
+            without = np.where(np.arange(6)[:, None] == i, 0.0, Q)
+            wanted[i] += p * (hardened_costs(Q, i, X, RULES[3], weights) - plug_in_cost(without, X, RULES[3], weights))
+    state = State(X, RULES[3], weights, 2, np.random.default_rng(22))
+    state.start_labels(np.arange(6) % 2)
+    np.testing.assert_allclose(state.sample(mode, 0.7, 6000), wanted, atol=0.03)
+
+
+@pytest.mark.parametrize("mode", [GIBBS, METROPOLIS], ids=["gibbs", "metropolis"])
+def test_samplers_settle_before_they_average(mode):
+    # So hot that one or two sweeps forget the start, in which every object is in cluster 0.
+    X = 1.0 - np.eye(20)
+    state = State(X, Rule(QUADRATIC), np.ones(20), 2, np.random.default_rng(23))
+    difference = np.zeros(300)
+    for n in range(300):
+        state.start_labels(np.zeros(20, int))
+        h = state.sample(mode, 1e-9, 30)
+        difference[n] = (h[:, 0] - h[:, 1]).mean()
+    assert abs(difference.mean()) < 4 * difference.std() / np.sqrt(300)
+
+
 @pytest.mark.parametrize("p", [1.0, 1.05, 1.5, 2.0])
 def test_ratio_factor(p):
     for a, b in [(1.0, 1.0), (3.0, 5.0), (1e-8, 700.0), (400.0, 0.5)]:
@@ -265,16 +312,165 @@ def test_top_eigenvalue(n_objects, sign):
     assert top_eigenvalue(X, lambda v: -3 * mean @ v, sign) == pytest.approx(wanted, rel=1e-4, abs=1e-12)
 
 
-@pytest.mark.parametrize("model", [gc.MaxCut, gc.PairwiseClustering, gc.NormalizedCut, gc.AdaptiveRatioCut])
-@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-def test_the_scale_of_the_similarities_changes_nothing(model, sparse):
-    X = np.abs(random_similarity(12, np.random.default_rng(4))) + 0.1
-    form = scipy.sparse.csr_array if sparse else np.asarray
-    # Powers of 2, so that the numbers differ in their exponents only.
-    runs = [model(2, random_state=0).anneal(form(X * scale)) for scale in (1.0, 2.0**-60, 2.0**-95, 2.0**95)]
-    for run in runs[1:]:
-        np.testing.assert_allclose(run.probabilities, runs[0].probabilities, atol=1e-4)
-    assert runs[0].n_effective(-1) == 2
+MODELS = {
+    "correlation": gc.CorrelationClustering(3),
+    "mincut": gc.MinCut(5),
+    "maxcut": gc.MaxCut(2),
+    "pairwise": gc.PairwiseClustering(3),
+    "normalized": gc.NormalizedCut(2),
+    "ratio": gc.AdaptiveRatioCut(3),
+    "dominant": gc.DominantSets(2),
+}
+UNSEEN = [name for name in MODELS if name != "pairwise"]  # models that do not count the diagonal
+
+
+def groups(n_objects=24, n_groups=3, seed=4, dtype=np.float64):
+    """Positive similarities of blurred groups, the diagonal zero."""
+    rng = np.random.default_rng(seed)
+    X = 0.3 * random_similarity(n_objects, rng, positive=True, diagonal=False)
+    labels = np.arange(n_objects) % n_groups
+    X += 0.6 * (labels[:, None] == labels)
+    np.fill_diagonal(X, 0)
+    return X.astype(dtype)
+
+
+def annealed(name, X, **parameters):
+    model = clone(MODELS[name]).set_params(**parameters)
+    return (model if name == "dominant" else model.set_params(random_state=0)).anneal(X)
+
+
+@given(
+    st.sampled_from(list(MODELS)),
+    st.sampled_from([2, 3, 5, 7]),
+    st.integers(-96, 98) | st.sampled_from([-96, 97, 98]),
+    st.booleans(),
+)
+@settings(max_examples=20, deadline=None)
+def test_the_scale_of_the_similarities_changes_nothing(name, n_clusters, exponent, sparse):
+    # Powers of 2, so that the numbers differ in their exponents only; 2^99 is 6e29.
+    form, X = scipy.sparse.csr_array if sparse else np.asarray, groups(21)
+    first = annealed(name, form(X), n_clusters=n_clusters)
+    second = annealed(name, form(X * 2.0**exponent), n_clusters=n_clusters)
+    np.testing.assert_allclose(second.probabilities, first.probabilities, atol=1e-4)
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", UNSEEN)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_diagonal_is_not_seen(name, form, dtype):
+    X = groups(dtype=dtype)
+    run, model = annealed(name, form(X)), clone(MODELS[name])
+    # 1/(D + e) has 1/e there; sums with it would have no digits left for the others.
+    for diagonal in (1.0, 1e9, -1e15, 1e30, 1e300 if dtype == np.float64 else 1e38):
+        given = X.copy()
+        np.fill_diagonal(given, diagonal)
+        before = given.copy()
+        other = annealed(name, form(given))
+        # Sparse sums with a stored zero more are grouped in another way.
+        exact = {"rtol": 0, "atol": 0} if form is np.asarray else {"rtol": 1e-6, "atol": 1e-3}
+        assert other.unit == pytest.approx(run.unit, rel=1e-6)
+        np.testing.assert_allclose(other.probabilities, run.probabilities, **exact)
+        np.testing.assert_allclose(other.costs, run.costs, **exact)
+        assert model.cost(run.labels(), form(given)) == pytest.approx(model.cost(run.labels(), form(X)), rel=1e-12)
+        np.testing.assert_array_equal(given, before)
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", MODELS)
+def test_no_diagonal_and_no_constant_hides_an_asymmetry(name, form):
+    X = groups()
+    X[0, 1] += 0.1
+    for method in ("anneal", "cost"):
+        arguments = (np.zeros(24, int),) if method == "cost" else ()
+        with pytest.raises(ValueError, match="X must be symmetric within 1e-6 of its largest entry"):
+            getattr(MODELS[name], method)(*arguments, form(X + 1e7 * np.eye(24)))
+    if name in ("correlation", "mincut", "maxcut", "pairwise"):
+        with pytest.raises(ValueError, match="X must be symmetric"):
+            MODELS[name].anneal(X + 1e7)
+
+
+@pytest.mark.parametrize("constant", [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, -1e9])
+def test_a_constant_that_the_model_counts_by_itself_costs_no_digits(constant):
+    X = groups()
+    D = gc.measures.squared_euclidean_distances(np.random.default_rng(5).standard_normal((24, 2)))
+    pairs = [
+        (gc.CorrelationClustering(3, shift=-0.3), X, gc.CorrelationClustering(3, shift=-0.3 - constant), X + constant),
+        (gc.PairwiseClustering(3), -D, gc.PairwiseClustering(3), constant - D),
+    ]
+    for plain, bare, shifted, moved in pairs:
+        first = plain.set_params(random_state=0).anneal(bare)
+        second = shifted.set_params(random_state=0).anneal(moved, betas=first.betas)
+        assert second.unit == pytest.approx(first.unit, rel=1e-4)
+        # Rounding may give the clusters other names, and 1e9 leaves the entries seven digits.
+        together = [np.einsum("tik,tjk->tij", P, P) for P in (first.probabilities, second.probabilities)]
+        assert np.abs(together[1] - together[0]).mean(axis=(1, 2)).max() < 5e-3
+        scale = abs(constant) * 24**2 * 1e-15 + 1e-5
+        assert shifted.cost(second.labels(), moved) == pytest.approx(second.costs[-1], rel=1e-6, abs=scale)
+
+
+@pytest.mark.parametrize("constant", [1e3, 1e6, 1e9, -1e9])
+@pytest.mark.parametrize(("model", "sign"), [(gc.MinCut(3), 1.0), (gc.MaxCut(3), -1.0)])
+def test_cuts_keep_the_digits_beside_a_constant(model, sign, constant):
+    X = groups()
+    Q = np.random.default_rng(27).dirichlet(np.ones(3), 24).astype(np.float32)
+    prepared, taken = model._prepared(X + constant)
+    state = State(taken, prepared._rule(), np.ones(24), 3, np.random.default_rng(0))
+    state.start(Q)
+    Q = Q.astype(np.float64)
+    wanted = -sign * (X @ Q + constant * (Q.sum(axis=0) - Q))
+    difference = state.potentials(1.0) - wanted
+    np.testing.assert_allclose(
+        difference - difference.mean(axis=1, keepdims=True), 0, atol=1e-5 + 1e-14 * abs(constant)
+    )
+    labels = np.arange(24) % 5 % 3
+    exact = model.cost(labels, X + constant)
+    assert prepared._labels_cost(labels, taken, 0.0) == pytest.approx(exact, rel=1e-7, abs=1e-5)
+
+
+def test_digits_that_are_gone_are_named():
+    X = groups()
+    for name in MODELS:
+        with pytest.raises(ValueError, match="entries of X differ by .* around .*subtract the constant"):
+            annealed(name, (30 * X + 1e8).astype(np.float32))
+    for name in ("normalized", "ratio", "dominant"):
+        with pytest.raises(ValueError, match="entries of X differ by .* around .*subtract the constant"):
+            annealed(name, X + 1e8)
+    with pytest.raises(ValueError, match="entries of X differ by"):
+        annealed("pairwise", 1000 * X + 1e18)
+    assert annealed("pairwise", np.full((9, 9), 1e18)).unit == 1.0  # nothing but a constant: nothing to order
+
+
+@pytest.mark.parametrize(("weak", "sparse"), [(1e-3, False), (1e-5, False), (1e-5, True)])
+def test_degrees_of_very_different_size(weak, sparse):
+    # A strong clique and a weak one; a threshold in units of an object's own degree would hide the weak one from it.
+    X = np.full((6, 6), weak)
+    X[:3, :3] = 1.0
+    X *= random_similarity(6, np.random.default_rng(24), positive=True, diagonal=False)
+    model = gc.NormalizedCut(2)
+    labelings = assignments(6, 2)
+    labelings = labelings[(labelings.min(axis=1) == 0) & (labelings.max(axis=1) == 1)]
+    costs = np.array([model.cost(labels, X) for labels in labelings])
+    kept = {tuple(labels): cost for labels, cost in zip(labelings.tolist(), costs, strict=True)}
+    state = State(scipy.sparse.csr_array(X) if sparse else X, model._rule(), model._weights(X), 2,
+                  np.random.default_rng(25))  # fmt: skip
+    for labels in labelings:
+        state.start_labels(labels)
+        h = state.potentials(1.0)
+        for i in range(6):
+            moved = labels.copy()
+            moved[i] = 1 - labels[i]
+            if tuple(moved) in kept:
+                rise = h[i, moved[i]] - h[i, labels[i]]
+                assert rise == pytest.approx(kept[tuple(moved)] - kept[tuple(labels)], abs=1e-6)
+    for mode in (GIBBS, METROPOLIS):
+        state.start_labels(labelings[3])
+        counts = dict.fromkeys(kept, 0)
+        for _ in range(12_000):
+            state.sweep(mode, 2.0)
+            state.refresh_books()
+            counts[tuple(state.labels().tolist())] += 1
+        wanted = boltzmann(costs, 2.0)
+        assert 0.5 * np.abs(np.array(list(counts.values())) / 12_000 - wanted).sum() < 0.06
 
 
 def test_small_integer_types_and_generators_are_taken():
@@ -312,8 +508,9 @@ def test_descent_ends_where_no_single_move_helps():
         assert (h[np.arange(40), state.labels()] <= h.min(axis=1) + 1e-9).all()
 
 
-def test_exponential_of_the_kernels():
-    exponential = vectorize(nopython=True)(exp_negative.py_func)
+@pytest.mark.parametrize("room", [kernels, kmeans])
+def test_exponential_of_the_kernels(room):
+    exponential = vectorize(nopython=True)(room.exp_negative.py_func)
     x = np.concatenate([-np.geomspace(1e-300, 59.9, 2000), [0.0, -0.0, -60.0, -61.0, -1e300, -np.inf]])
     wanted = np.where(x > -60, np.exp(x), 0.0)
     np.testing.assert_allclose(exponential(x), wanted, rtol=2e-15, atol=0)
@@ -337,3 +534,52 @@ def test_sampled_potentials_are_boltzmann_means(rule, mode):
     assert list(state.labels()[[0, 3]]) == [0, 1]  # still in the valley that was enumerated
     assert (np.abs(h - h[:, :1] - wanted) < 5 * spread * np.sqrt(5 / n_sweeps) + 1e-3).all()
     assert spread[6:].max() > 0.01
+
+
+def test_what_did_not_settle_is_reported_once(monkeypatch):
+    X = random_similarity(60, np.random.default_rng(26))
+    model = gc.CorrelationClustering(4, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = model.fit(X).trajectory_
+    assert run.converged.all() and model.n_iter_ == run.n_iter > run.n_steps
+    monkeypatch.setattr("gencap.similarity.HEATING_SWEEPS", 3)
+    with pytest.warns(ConvergenceWarning, match=r"did not settle at \d+ of 25 temperatures within 3 sweeps") as caught:
+        short = model.anneal(X)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert not short.converged.all() and f"at {(~short.converged).sum()} of 25" in str(caught[0].message)
+    assert short.n_iter <= 3 * 25 < run.n_iter
+    # The same path from the cold end, up to the first temperature that was left too early.
+    first = np.flatnonzero(~short.converged)[-1]
+    np.testing.assert_array_equal(short.probabilities[first + 1 :], run.probabilities[first + 1 :])
+    assert np.abs(short.probabilities[first] - run.probabilities[first]).max() > 0
+
+
+SCRIPT = """
+import numpy as np
+from {room} import kmeans
+print(repr(kmeans.em_sweep(np.eye(3), np.zeros((2, 3)) + [[0], [1]], 1.0, np.zeros(2), np.zeros((2, 3)))))
+"""
+
+
+def test_an_edited_helper_is_compiled_into_its_kernels(tmp_path):
+    room = tmp_path / "copied"
+    shutil.copytree(Path(kernels.__file__).parent, room, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def run():
+        command = [sys.executable, "-c", SCRIPT.format(room=room.name)]
+        return float(subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout)
+
+    first = run()
+    assert run() == first and list(room.glob("__pycache__/*.nbc"))  # from the cache
+    for path in room.glob("*.py"):
+        text = path.read_text()
+        path.write_text(text.replace("0.6931471803691238", "0.5931471803691238"))  # in exp_negative
+    assert abs(run() - first) > 1e-3
+
+
+def test_kernels_take_nothing_from_each_other():
+    for path in Path(kernels.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            assert not (isinstance(node, ast.ImportFrom) and (node.level or "gencap" in node.module)), path
+            assert not (isinstance(node, ast.Import) and any("gencap" in name.name for name in node.names)), path

@@ -18,13 +18,32 @@ change is seen by the next row (asynchronous), which converges where a synchrono
 import numpy as np
 from numba import njit
 
-from . import FAST, exp_negative
-
+# Plain fastmath lets the compiler drop NaN and inf checks; these flags are as fast and keep them.
+FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}
 QUADRATIC, ASSOCIATION, RATIO = 0, 1, 2
 MEANFIELD, GIBBS, METROPOLIS = 0, 1, 2
 OLD, NEW, FIELD, H = 0, 1, 2, 3  # rows of a kernel's work array; one array, because each one costs reference counts
 ENTRY = 1e-3  # of `skip`: smaller changes of one entry are left out of a row that moves
 EMPTY = 1e-4  # soft size (in objects) below which the own association of a cluster, O(size), is left out
+
+
+@njit(inline="always")
+def exp_negative(x):
+    """exp(x) for x <= 0, 0 below -60; relative error 1e-15.
+
+    Unlike a call of the mathematical library it is vectorised, and it gives the same on every processor that has
+    fused multiply-add.
+    """
+    n = np.floor(max(x, -60.0) * 1.4426950408889634 + 0.5)
+    f = max(x, -60.0) - n * 0.6931471803691238
+    f -= n * 1.9082149292705877e-10
+    p = 1 / 479001600.0
+    for c in (
+        1 / 39916800.0, 1 / 3628800.0, 1 / 362880.0, 1 / 40320.0, 1 / 5040.0, 1 / 720.0, 1 / 120.0, 1 / 24.0, 1 / 6.0,
+        0.5, 1.0, 1.0,
+    ):  # fmt: skip
+        p = p * f + c
+    return p * np.int64((np.int64(n) + 1023) << 52).view(np.float64) if x > -60.0 else 0.0
 
 
 @njit(cache=True, fastmath=FAST)
@@ -41,12 +60,12 @@ def ratio_factor(a, b, p):
 def _work(n_clusters):
     """Work array of a kernel; four columns at a time are one vector, and clusters that do not exist cost too much."""
     row = np.zeros((4, (n_clusters + 3) // 4 * 4))
-    row[H, n_clusters:] = 1e30
+    row[H, n_clusters:] = np.inf
     return row
 
 
 @njit(inline="always")
-def _potentials(kind, row, weight, diagonal, size, links, shift, p, scale):
+def _potentials(kind, row, weight, diagonal, size, count, links, shift, p, scale):
     """Fill row[H] from row[OLD] and row[FIELD]."""
     n_clusters = size.shape[0]
     if kind == QUADRATIC:
@@ -56,7 +75,7 @@ def _potentials(kind, row, weight, diagonal, size, links, shift, p, scale):
         for k in range(n_clusters):
             others = size[k] - weight * row[OLD, k]
             own = links[k, k] - row[OLD, k] * (2.0 * row[FIELD, k] + row[OLD, k] * diagonal)
-            before = own / others if others > EMPTY * weight else 0.0
+            before = own / others if count[k] - row[OLD, k] > EMPTY else 0.0
             row[H, k] = -scale * ((own + 2.0 * row[FIELD, k] + diagonal) / (others + weight) - before)
     else:
         for k in range(n_clusters):
@@ -76,11 +95,13 @@ def _potentials(kind, row, weight, diagonal, size, links, shift, p, scale):
 
 
 @njit(inline="always")
-def _keep_last(row, weight, size):
+def _keep_last(row, count):
     """Bind a row to its cluster if it is the only one there: normalised cuts are costs of non-empty clusters."""
-    for k in range(size.shape[0]):
-        if row[OLD, k] > 0.5 and size[k] - weight * row[OLD, k] < EMPTY * weight:
-            row[H, k] = -1e30
+    for k in range(count.shape[0]):
+        if row[OLD, k] > 0.5 and count[k] - row[OLD, k] < EMPTY:
+            for other in range(count.shape[0]):
+                if other != k:
+                    row[H, other] = np.inf
 
 
 @njit(inline="always")
@@ -106,10 +127,10 @@ def _softmax(row, n_clusters, beta, floor):
 
 
 @njit(inline="always")
-def _decide(mode, beta, row, n_clusters, floor, weight, size, rng):
+def _decide(mode, beta, row, n_clusters, floor, count, rng):
     """Fill row[NEW] with the next assignment probabilities (a one-hot row for the samplers); return their change."""
     if floor > 0.0 and mode != MEANFIELD:
-        _keep_last(row, weight, size)
+        _keep_last(row, count)
     if mode == METROPOLIS:
         chosen = 0
         for k in range(n_clusters):
@@ -137,11 +158,12 @@ def _decide(mode, beta, row, n_clusters, floor, weight, size, rng):
 
 
 @njit(inline="always")
-def _book(kind, row, weight, diagonal, size, links):
+def _book(kind, row, weight, diagonal, size, count, links):
     """Bring the sizes and links of the clusters up to date with the change of one row."""
     n_clusters = size.shape[0]
     for k in range(n_clusters):
         size[k] += weight * (row[NEW, k] - row[OLD, k])
+        count[k] += row[NEW, k] - row[OLD, k]
     if kind == ASSOCIATION:
         for k in range(n_clusters):
             old, new = row[OLD, k], row[NEW, k]
@@ -161,7 +183,7 @@ def _add_row(F, k, X, i, step):
 @njit(cache=True, fastmath=FAST)
 def incremental_sweep(
     X, self_similarity, Q, F, order, kind, mode, beta, shift, p, scale, floor, skip, weights, use_diagonal,
-    size, links, total, rng,
+    size, count, links, total, rng,
 ):  # fmt: skip
     """One sweep with stored fields: a row costs O(K) when it does not move, O(N) per cluster when it does.
 
@@ -172,7 +194,7 @@ def incremental_sweep(
     order : (M,) int, the rows to visit.
     floor : float, smallest assignment probability in mean field; above 0, the samplers never empty a cluster.
     skip : float, a row whose probabilities change by at most this is left as it is.
-    weights : (N,) object weights; size : (K,) = Q weights; links : (K, K), upper triangle.
+    weights : (N,) object weights; size : (K,) = Q weights; count : (K,), row sums of Q; links : (K, K), upper triangle.
     use_diagonal : bool, whether self-similarities count.
     total : (N, K) or (0, 0), to which the potentials are added.
 
@@ -193,12 +215,12 @@ def incremental_sweep(
             for k in range(n_clusters):
                 row[H, k] = -scale * (row[FIELD, k] + shift * (size[k] - row[OLD, k]))
         else:
-            _potentials(kind, row, weights[i], diagonal, size, links, shift, p, scale)
+            _potentials(kind, row, weights[i], diagonal, size, count, links, shift, p, scale)
         if total.shape[0] > 0:
             for k in range(n_clusters):
                 total[i, k] += row[H, k]
         if floor > 0.0 or mode == METROPOLIS:
-            change = _decide(mode, beta, row, n_clusters, floor, weights[i], size, rng)
+            change = _decide(mode, beta, row, n_clusters, floor, count, rng)
         else:
             # `_decide` written out: this is the innermost loop, and arrays given to a function cost reference counts.
             lowest = row[H, 0]
@@ -232,14 +254,14 @@ def incremental_sweep(
                 Q[k, i] = row[NEW, k]
                 _add_row(F, k, X, i, Q[k, i] - before)
             row[NEW, k] = Q[k, i]  # as stored, so that fields and books follow the same number
-        _book(kind, row, weights[i], diagonal, size, links)
+        _book(kind, row, weights[i], diagonal, size, count, links)
     return moved / max(order.shape[0], 1)
 
 
 @njit(cache=True, fastmath=FAST)
 def sparse_sweep(
     indptr, indices, values, Q, order, kind, mode, beta, shift, p, scale, floor, skip, weights, use_diagonal,
-    size, links, total, rng,
+    size, count, links, total, rng,
 ):  # fmt: skip
     """`incremental_sweep` for a CSR matrix: fields are gathered from the neighbours, Q is (N, K).
 
@@ -261,17 +283,17 @@ def sparse_sweep(
                 continue
             for k in range(n_clusters):
                 row[FIELD, k] += values[e] * Q[j, k]
-        _potentials(kind, row, weights[i], diagonal, size, links, shift, p, scale)
+        _potentials(kind, row, weights[i], diagonal, size, count, links, shift, p, scale)
         if total.shape[0] > 0:
             for k in range(n_clusters):
                 total[i, k] += row[H, k]
-        change = _decide(mode, beta, row, n_clusters, floor, weights[i], size, rng)
+        change = _decide(mode, beta, row, n_clusters, floor, count, rng)
         if change > skip:
             moved += change
             for k in range(n_clusters):
                 Q[i, k] = row[NEW, k]
                 row[NEW, k] = Q[i, k]
-            _book(kind, row, weights[i], diagonal, size, links)
+            _book(kind, row, weights[i], diagonal, size, count, links)
     return moved / max(order.shape[0], 1)
 
 
