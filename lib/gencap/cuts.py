@@ -188,6 +188,10 @@ class AdaptiveRatioCut(SimilarityClustering):
                 starts.append((labels, np.inf))
         return starts
 
+    def _quadratic_form(self, X):
+        # At p = 2 the cost is that of pairwise clustering of X minus the degrees on the diagonal.
+        return Rule(kernels.ASSOCIATION, use_diagonal=True), self._weights(X), -_degrees(X)
+
     def _cool(self, X, unit, rng, start):
         labels = super()._cool(X, unit, rng, start, self._rule(KINK))
         if self.p < KINK:

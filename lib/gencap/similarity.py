@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
 
 from .annealing import Trajectory, beta_grid, check_betas, check_start
 from .checks import check_integer, check_labels, check_n_clusters, check_option, check_seed, check_similarity
@@ -28,6 +29,13 @@ MODES = {"meanfield": kernels.MEANFIELD, "gibbs": kernels.GIBBS, "metropolis": k
 COOLING = np.geomspace(0.9, 6, 10)  # units; a random start needs to be cooled only from just above the transition
 COOLING_SWEEPS = 12
 HEATING_SWEEPS = 60
+KRYLOV_STEPS = 6
+KRYLOV = 120
+SHIFTED = True
+EMBEDDED = 3
+TIED = 4e-3
+TRIED = 3
+DEBUG = []
 SETTLED, TOLERANCE, SKIP = 0.003, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
 
 
@@ -214,6 +222,44 @@ def temperature_unit(numerator, eigenvalue):
     return numerator / eigenvalue if eigenvalue > 0 else 1.0
 
 
+def leading_vectors(X, weights, diagonal, sign, n_vectors, rng):
+    """Vectors that part the objects at zero temperature, shape (N, n_vectors): a low-rank view of the cost.
+
+    Leading eigenvectors of W^-1/2 (sign X + diagonal) W^-1/2 without its constant direction W^1/2, times the roots of
+    their eigenvalues and W^-1/2. A block Krylov space of few steps will do: a descent follows, so no digits are needed.
+    """
+    root = 1 / np.sqrt(weights)[:, None]
+    constant = 1 / root / np.linalg.norm(1 / root)
+    diagonal = (diagonal - sign * X.diagonal().astype(np.float64))[:, None]
+
+    def product(V):
+        V = root * (V - constant * (constant.T @ V))
+        V = root * (sign * (X @ V.astype(X.dtype)) + diagonal * V)
+        return V - constant * (constant.T @ V)
+
+    blocks = [np.linalg.qr(rng.standard_normal((len(weights), n_vectors + 2)))[0]]
+    for _ in range(max(KRYLOV_STEPS, (KRYLOV if n_vectors > 1 else 30) // (n_vectors + 2))):
+        blocks.append(np.linalg.qr(product(blocks[-1]))[0])
+    V = np.linalg.qr(np.hstack(blocks))[0]
+    small = V.T @ product(V)
+    values, turn = np.linalg.eigh((small + small.T) / 2)
+    values -= min(values[0], 0.0) if SHIFTED else 0
+    return root * (V @ turn[:, -n_vectors:]) * np.sqrt(np.maximum(values[-n_vectors:], 0.0))
+
+
+def _sums(labels, X, n_clusters):
+    """Links between clusters (K, K) without the diagonal, sums of the diagonal (K,) and sizes (K,)."""
+    if scipy.sparse.issparse(X):
+        rows, columns = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices
+        values, inside = X.data.astype(np.float64), rows != columns
+        pairs = labels[rows] * n_clusters + labels[columns]
+        links = np.bincount(pairs[inside], values[inside], n_clusters**2).reshape(n_clusters, n_clusters)
+        diagonal = np.bincount(labels, X.diagonal().astype(np.float64), n_clusters)
+    else:
+        links, diagonal = kernels.cluster_links(X, labels, n_clusters)
+    return links, diagonal, np.bincount(labels, minlength=n_clusters).astype(np.float64)
+
+
 class SimilarityInput:
     """Mixin of estimators whose data are a similarity matrix, dense or sparse."""
 
@@ -278,17 +324,16 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         return self._labels_cost(labels, X, self._constant(X))
 
     def _labels_cost(self, labels, X, constant):
-        n_clusters = int(self.n_clusters)  # the square of one of NumPy's small integers would overflow
-        if scipy.sparse.issparse(X):
-            rows, columns = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices
-            values, inside = X.data.astype(np.float64), rows != columns
-            pairs = labels[rows] * n_clusters + labels[columns]
-            links = np.bincount(pairs[inside], values[inside], n_clusters**2).reshape(n_clusters, n_clusters)
-            diagonal = np.bincount(labels, X.diagonal().astype(np.float64), n_clusters)
-        else:
-            links, diagonal = kernels.cluster_links(X, labels, n_clusters)
-        size = np.bincount(labels, minlength=n_clusters).astype(np.float64)
-        return float(self._cost(links, diagonal, size, constant))
+        # The square of one of NumPy's small integers would overflow.
+        return float(self._cost(*_sums(labels, X, int(self.n_clusters)), constant))
+
+    def _descend(self, X, labels, unit, rng, rule=None, weights=None, n_clusters=None):
+        """Labels after single moves until none lowers the cost."""
+        weights = self._weights(X) if weights is None else weights
+        state = State(X, rule or self._rule(), weights, n_clusters or self.n_clusters, rng)
+        state.start_labels(labels)
+        state.descend(1e9 * unit)
+        return state.labels()
 
     def _cool(self, X, unit, rng, start, rule=None):
         """Labels of one start, cooled to zero temperature."""
@@ -309,6 +354,96 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
     def _starts(self, X, rng):
         """(labels, first cooling step in units) of every restart."""
         return [(rng.integers(self.n_clusters, size=X.shape[0]), 0.0) for _ in range(self.n_init)]
+
+    def _quadratic_form(self, X):
+        """Rule, weights (N,) and diagonal (N,) of the quadratic or association cost nearest to the model's."""
+        return self._rule(), self._weights(X), X.diagonal() if self._rule().use_diagonal else np.zeros(X.shape[0])
+
+    def _embedded_start(self, X, rng):
+        """Labels from the leading vectors: nearest of K objects that lie far from each other."""
+        rule, weights, diagonal = self._quadratic_form(X)
+        vectors = leading_vectors(X, weights, diagonal, np.sign(rule.scale), self.n_clusters, rng)
+        seed = int(rng.integers(2**31))
+        labels = KMeans(self.n_clusters, n_init=EMBEDDED, random_state=seed).fit_predict(vectors).astype(np.int64)
+        if len(np.unique(labels)) < self.n_clusters:
+            labels[rng.permutation(len(labels))[: self.n_clusters]] = np.arange(self.n_clusters)
+        return labels
+
+    def _halves(self, X, labels, form, unit, rng, known):
+        """Fine labels (N,): objects of cluster k have 2k or 2k + 1, its two halves."""
+        rule, weights, diagonal = form
+        fine = 2 * labels
+        for k in range(self.n_clusters):
+            members = np.flatnonzero(labels == k)
+            if len(members) < 2:
+                continue
+            key = members.tobytes()
+            if key not in known:
+                if scipy.sparse.issparse(X):
+                    inside = X[members][:, members].tolil()
+                    inside.setdiag(diagonal[members])
+                    inside = inside.tocsr()
+                else:
+                    inside = X[np.ix_(members, members)]
+                    np.fill_diagonal(inside, diagonal[members])
+                vector = leading_vectors(inside, weights[members], diagonal[members], np.sign(rule.scale), 1, rng)[:, 0]
+                half = (vector > 0).astype(np.int64)
+                if half.min() == half.max():
+                    half[:] = 0
+                    half[vector.argmax()] = 1
+                known[key] = self._descend(inside, half, unit, rng, rule, weights[members], 2)
+            fine[members] += known[key]
+        return fine
+
+    def _rearranged(self, X, labels, cost, unit, constant, rng):
+        """Labels and cost after moves of whole halves of clusters, accepted while the cost falls.
+
+        Every cluster is cut in two along its leading vector, and the cost of every way to move one of the halves, to
+        merge two clusters, or to merge two and part a third one follows from the links between the halves. The best
+        are tried, each followed by single moves.
+        """
+        n_clusters, keeps = self.n_clusters, self._rule().floor > 0
+        if n_clusters == 1:
+            return labels, cost
+        base, known, improved, form = np.arange(2 * n_clusters) // 2, {}, True, self._quadratic_form(X)
+        while improved:
+            fine, improved = self._halves(X, labels, form, unit, rng, known), False
+            sums = _sums(fine, X, 2 * n_clusters)
+
+            def predicted(groups, sums=sums):
+                Z = np.eye(groups.max() + 1)[groups]
+                links, diagonal, size = sums
+                return float(self._cost(Z.T @ links @ Z, Z.T @ diagonal, Z.T @ size, constant))
+
+            now, taken, moves = predicted(base), sums[2] > 0, []
+            parted, merged = np.full(n_clusters, np.inf), np.full((n_clusters, n_clusters), np.inf)
+            for k in range(n_clusters):
+                if not taken[2 * k : 2 * k + 2].all():
+                    continue
+                apart = np.where(np.arange(2 * n_clusters) == 2 * k + 1, n_clusters, base)
+                parted[k] = predicted(apart) - now
+                for h in (0, 1):
+                    for v in range(n_clusters):
+                        if v != k:
+                            groups = np.where(np.arange(2 * n_clusters) == 2 * k + h, v, base)
+                            moves.append((predicted(groups) - now, groups))
+            for k in range(n_clusters):
+                for v in range(k):
+                    groups = np.where(base == k, v, base)
+                    merged[k, v] = predicted(groups) - now
+                    if not keeps:
+                        moves.append((merged[k, v], groups))
+                    for u in np.flatnonzero(np.isfinite(parted)):
+                        if u not in (k, v):
+                            moves.append((merged[k, v] + parted[u], np.where(np.arange(2 * n_clusters) == 2 * u + 1, k, groups)))
+            moves.sort(key=lambda move: move[0])
+            for _, groups in moves[:TRIED]:
+                other = self._descend(X, groups[fine], unit, rng)
+                value = self._labels_cost(other, X, constant)
+                if value < cost - 1e-6 * abs(cost):
+                    labels, cost, improved = other, value, True
+                    break
+        return labels, cost
 
     def anneal(self, X, betas=None, init=None):
         """Anneal on X and return the run.
@@ -337,19 +472,26 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         unit = self._unit(X)
         betas = beta_grid(unit, 0.8, 20, 25) if betas is None else check_betas(betas)
         init = check_start(init, betas, X.shape[0], self.n_clusters)
-        seeds = np.random.SeedSequence(check_seed(self.random_state)).spawn(self.n_init + 2)
+        sequence = np.random.SeedSequence(check_seed(self.random_state))
+        seeds = sequence.spawn(self.n_init + 2)
         rng, constant = np.random.default_rng(seeds[-1]), self._constant(X)
         state = State(X, self._rule(), self._weights(X), self.n_clusters, rng)
         if init is None:
             starts = self._starts(X, np.random.default_rng(seeds[-2]))
+            seeds = seeds[: self.n_init] + sequence.spawn(len(starts) - self.n_init)
             ends = [
                 self._cool(X, unit, np.random.default_rng(seed), start)
-                for seed, start in zip(seeds, starts, strict=False)
+                for seed, start in zip(seeds, starts, strict=True)
             ]
-            state.start_labels(min(ends, key=lambda labels: self._labels_cost(labels, X, constant)))
-        return self._heat(state, betas, unit, init, constant)
+            ends.append(self._descend(X, self._embedded_start(X, rng), unit, rng))
+            costs = [self._labels_cost(labels, X, constant) for labels in ends]
+            best = int(np.argmin(costs))
+            labels, cost = self._rearranged(X, ends[best], costs[best], unit, constant, rng)
+            DEBUG.append((costs, cost))
+            state.start_labels(labels)
+        return self._heat(state, betas, unit, init, constant, None if init is not None else labels)
 
-    def _heat(self, state, betas, unit, init, constant):
+    def _heat(self, state, betas, unit, init, constant, cold=None):
         mode = MODES[self.inference]
         shape = (len(betas), state.n_objects, state.n_clusters)
         probabilities, potentials = np.empty(shape, np.float32), np.empty(shape, np.float32)
@@ -364,9 +506,17 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
             else:
                 h = state.sample(mode, betas[t], self.n_sweeps)
             h -= h.min(axis=1, keepdims=True)  # only differences matter, and small numbers keep their digits
-            potentials[t] = h
             probabilities[t] = softmax(-betas[t] * h)
             labels = probabilities[t].argmax(axis=1)
+            if cold is not None and t == len(betas) - 1:
+                # Which of two clusters that are one at this temperature is the more probable is rounding; the cold
+                # solution decides it.
+                tied = np.flatnonzero((labels != cold) & (betas[t] * h[np.arange(len(h)), cold] <= TIED))
+                h[tied, cold[tied]] = -TIED / betas[t]
+                h -= h.min(axis=1, keepdims=True)
+                probabilities[t, tied] = softmax(-betas[t] * h[tied])
+                labels[tied] = cold[tied]
+            potentials[t] = h
             if known[0] is None or (labels != known[0]).any():
                 known = labels, self._labels_cost(labels, state.X, constant)
             costs[t] = known[1]
