@@ -114,9 +114,9 @@ class NormalizedCut(SimilarityClustering):
         return [(_random_labels(X.shape[0], self.n_clusters, rng), 0.0) for _ in range(self.n_init)]
 
     def _cost(self, links, diagonal, size, constant):
-        degree = links.sum(axis=1)
         taken = size > 0
-        return 1.0 * taken.sum() - (np.diag(links)[taken] / degree[taken]).sum()
+        degree = np.where(taken, links.sum(axis=-1), 1.0)
+        return (taken - np.where(taken, np.einsum("...kk->...k", links), 0.0) / degree).sum(axis=-1)
 
 
 class AdaptiveRatioCut(SimilarityClustering):
@@ -190,7 +190,7 @@ class AdaptiveRatioCut(SimilarityClustering):
 
     def _quadratic_form(self, X):
         # At p = 2 the cost is that of pairwise clustering of X minus the degrees on the diagonal.
-        return Rule(kernels.ASSOCIATION, use_diagonal=True), self._weights(X), -_degrees(X)
+        return Rule(kernels.ASSOCIATION, floor=RATIO_FLOOR, use_diagonal=True), self._weights(X), -_degrees(X)
 
     def _cool(self, X, unit, rng, start):
         labels = super()._cool(X, unit, rng, start, self._rule(KINK))
@@ -199,9 +199,8 @@ class AdaptiveRatioCut(SimilarityClustering):
         return labels
 
     def _cost(self, links, diagonal, size, constant):
-        taken = np.flatnonzero(size)
-        return sum(
-            links[k, v] * kernels.ratio_factor(size[k], size[v], float(self.p))
-            for n, k in enumerate(taken)
-            for v in taken[n + 1 :]
-        )
+        k, v = np.triu_indices(size.shape[-1], 1)
+        few, many = np.minimum(size[..., k], size[..., v]), np.maximum(size[..., k], size[..., v])
+        taken, few, many = few > 0, np.maximum(few, 1), np.maximum(many, 1)
+        factor = np.exp((self.p - 1) * np.log1p((few / many) ** (1 / max(self.p - 1, 1e-9)))) / few
+        return (taken * links[..., k, v] * factor).sum(axis=-1)

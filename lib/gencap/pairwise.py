@@ -75,7 +75,7 @@ class PairwiseClustering(SimilarityClustering):
         return temperature_unit(X.shape[0], top_eigenvalue(X, lambda v: diagonal * v + centred(v)))
 
     def _cost(self, links, diagonal, size, constant):
-        return -0.5 * ((np.diag(links) + diagonal) / np.maximum(size, 1)).sum()
+        return -0.5 * ((np.einsum("...kk->...k", links) + diagonal) / np.maximum(size, 1)).sum(axis=-1)
 
     def anneal(self, X, betas=None, init=None):
         """Anneal on X and return the run; as for every model on similarities.

@@ -70,7 +70,8 @@ class CorrelationClustering(SimilarityClustering):
         return np.maximum(upper.data.astype(np.float64) + shift, 0).sum() + (pairs - upper.nnz) * max(shift, 0.0)
 
     def _cost(self, links, diagonal, size, constant):
-        return constant - (np.trace(links) + self.shift * (size * (size - 1)).sum()) / 2
+        inside = np.trace(links, axis1=-2, axis2=-1)
+        return constant - (inside + self.shift * (size * (size - 1)).sum(axis=-1)) / 2
 
 
 class MinCut(SimilarityClustering):
@@ -99,7 +100,7 @@ class MinCut(SimilarityClustering):
         return temperature_unit(self.n_clusters, top_eigenvalue(X, sign=self._sign))
 
     def _cost(self, links, diagonal, size, constant):
-        return self._sign * (links.sum() - np.trace(links)) / 2
+        return self._sign * (links.sum(axis=(-2, -1)) - np.trace(links, axis1=-2, axis2=-1)) / 2
 
 
 class MaxCut(MinCut):

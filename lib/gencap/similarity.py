@@ -10,13 +10,14 @@ they should part.
 (`unit`); the default grid is .8 to 20 of it in 25 steps.
 """
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
+from scipy.cluster.vq import kmeans2
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.cluster import KMeans
 
 from .annealing import Trajectory, beta_grid, check_betas, check_start
 from .checks import check_integer, check_labels, check_n_clusters, check_option, check_seed, check_similarity
@@ -30,9 +31,6 @@ COOLING = np.geomspace(0.9, 6, 10)  # units; a random start needs to be cooled o
 COOLING_SWEEPS = 12
 HEATING_SWEEPS = 60
 KRYLOV_STEPS = 6
-KRYLOV = 120
-SHIFTED = True
-EMBEDDED = 3
 TIED = 4e-3
 TRIED = 3
 DEBUG = []
@@ -222,11 +220,12 @@ def temperature_unit(numerator, eigenvalue):
     return numerator / eigenvalue if eigenvalue > 0 else 1.0
 
 
-def leading_vectors(X, weights, diagonal, sign, n_vectors, rng):
+def leading_vectors(X, weights, diagonal, sign, n_vectors, dimension, rng):
     """Vectors that part the objects at zero temperature, shape (N, n_vectors): a low-rank view of the cost.
 
     Leading eigenvectors of W^-1/2 (sign X + diagonal) W^-1/2 without its constant direction W^1/2, times the roots of
-    their eigenvalues and W^-1/2. A block Krylov space of few steps will do: a descent follows, so no digits are needed.
+    their eigenvalues (above the lowest) and W^-1/2, from a block Krylov space of about `dimension` dimensions: a descent
+    follows, so no digits are needed.
     """
     root = 1 / np.sqrt(weights)[:, None]
     constant = 1 / root / np.linalg.norm(1 / root)
@@ -238,13 +237,12 @@ def leading_vectors(X, weights, diagonal, sign, n_vectors, rng):
         return V - constant * (constant.T @ V)
 
     blocks = [np.linalg.qr(rng.standard_normal((len(weights), n_vectors + 2)))[0]]
-    for _ in range(max(KRYLOV_STEPS, (KRYLOV if n_vectors > 1 else 30) // (n_vectors + 2))):
+    for _ in range(max(KRYLOV_STEPS, dimension // (n_vectors + 2))):
         blocks.append(np.linalg.qr(product(blocks[-1]))[0])
     V = np.linalg.qr(np.hstack(blocks))[0]
     small = V.T @ product(V)
     values, turn = np.linalg.eigh((small + small.T) / 2)
-    values -= min(values[0], 0.0) if SHIFTED else 0
-    return root * (V @ turn[:, -n_vectors:]) * np.sqrt(np.maximum(values[-n_vectors:], 0.0))
+    return root * (V @ turn[:, -n_vectors:]) * np.sqrt(values[-n_vectors:] - min(values[0], 0.0))
 
 
 def _sums(labels, X, n_clusters):
@@ -359,26 +357,31 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         """Rule, weights (N,) and diagonal (N,) of the quadratic or association cost nearest to the model's."""
         return self._rule(), self._weights(X), X.diagonal() if self._rule().use_diagonal else np.zeros(X.shape[0])
 
-    def _embedded_start(self, X, rng):
-        """Labels from the leading vectors: nearest of K objects that lie far from each other."""
+    def _embedded_start(self, X, constant, rng):
+        """Labels by k-means on the leading vectors; of a few tries those of lowest cost."""
         rule, weights, diagonal = self._quadratic_form(X)
-        vectors = leading_vectors(X, weights, diagonal, np.sign(rule.scale), self.n_clusters, rng)
-        seed = int(rng.integers(2**31))
-        labels = KMeans(self.n_clusters, n_init=EMBEDDED, random_state=seed).fit_predict(vectors).astype(np.int64)
-        if len(np.unique(labels)) < self.n_clusters:
-            labels[rng.permutation(len(labels))[: self.n_clusters]] = np.arange(self.n_clusters)
-        return labels
+        # What normalised costs look for may lie close together at the end of the spectrum.
+        dimension, n_tries = (60, 3) if rule.kind == kernels.QUADRATIC else (120, 10)
+        vectors = leading_vectors(X, weights, diagonal, np.sign(rule.scale), self.n_clusters, dimension, rng)
+        tries = []
+        for _ in range(n_tries):
+            with warnings.catch_warnings():  # equal objects leave clusters empty
+                warnings.simplefilter("ignore")
+                labels = kmeans2(vectors, self.n_clusters, minit="++", seed=rng)[1].astype(np.int64)
+            if len(np.unique(labels)) < self.n_clusters:
+                labels[rng.permutation(len(labels))[: self.n_clusters]] = np.arange(self.n_clusters)
+            tries.append(labels)
+        return min(tries, key=lambda labels: self._labels_cost(labels, X, constant))
 
     def _halves(self, X, labels, form, unit, rng, known):
-        """Fine labels (N,): objects of cluster k have 2k or 2k + 1, its two halves."""
+        """Fine labels (N,): the objects of cluster k have 2k or 2k + 1, its halves; `known` remembers them."""
         rule, weights, diagonal = form
         fine = 2 * labels
         for k in range(self.n_clusters):
             members = np.flatnonzero(labels == k)
             if len(members) < 2:
                 continue
-            key = members.tobytes()
-            if key not in known:
+            if (key := members.tobytes()) not in known:
                 if scipy.sparse.issparse(X):
                     inside = X[members][:, members].tolil()
                     inside.setdiag(diagonal[members])
@@ -386,58 +389,68 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
                 else:
                     inside = X[np.ix_(members, members)]
                     np.fill_diagonal(inside, diagonal[members])
-                vector = leading_vectors(inside, weights[members], diagonal[members], np.sign(rule.scale), 1, rng)[:, 0]
-                half = (vector > 0).astype(np.int64)
-                if half.min() == half.max():
-                    half[:] = 0
-                    half[vector.argmax()] = 1
-                known[key] = self._descend(inside, half, unit, rng, rule, weights[members], 2)
+                own = weights[members]
+                vector = leading_vectors(inside, own, diagonal[members], np.sign(rule.scale), 1, 0, rng)[:, 0]
+                half = (vector > min(0.0, vector.max())).astype(np.int64)
+                half[vector.argmax()] = 1
+                known[key] = self._descend(inside, half, unit, rng, rule, own, 2)
             fine[members] += known[key]
         return fine
 
+    def _moves(self, sums, constant, may_empty):
+        """Regroupings of the halves, (M, 2K) clusters 0..K-1 of the halves, those of lowest predicted cost first."""
+        n_clusters, n_halves = self.n_clusters, 2 * self.n_clusters
+        links, diagonal, size = sums
+        base, halves = np.arange(n_halves) // 2, np.arange(n_halves)
+
+        def rise(groups, offered=n_clusters):
+            Z = np.eye(offered)[groups]
+            turned = np.swapaxes(Z, -1, -2)
+            return self._cost(turned @ links @ Z, turned @ diagonal, turned @ size, constant) - before
+
+        before = 0.0
+        before = rise(base)
+        parted, merged = np.full(n_clusters, np.inf), np.full((n_clusters, n_clusters), np.inf)
+        shifted = np.full((n_halves, n_clusters), np.inf)
+        whole = size.reshape(-1, 2).min(axis=1) > 0  # clusters with two halves
+        for k in range(n_clusters):
+            if whole[k]:
+                parted[k] = rise(np.where(halves == 2 * k + 1, n_clusters, base), n_clusters + 1)
+                others = np.delete(np.arange(n_clusters), k)
+                for h in (2 * k, 2 * k + 1):
+                    shifted[h, others] = rise(np.where(halves == h, others[:, None], base))
+            merged[k, :k] = rise(np.where(base == k, np.arange(k)[:, None], base))
+        both = merged[:, :, None] + parted
+        both[np.arange(n_clusters), :, np.arange(n_clusters)] = np.inf
+        both[:, np.arange(n_clusters), np.arange(n_clusters)] = np.inf
+        if not may_empty:
+            merged[:] = np.inf
+        kinds = np.concatenate([shifted.ravel(), merged.ravel(), both.ravel()])
+        for move in np.argsort(kinds, kind="stable")[:TRIED]:
+            if kinds[move] == np.inf:
+                return
+            if move < shifted.size:
+                h, v = np.unravel_index(move, shifted.shape)
+                yield np.where(halves == h, v, base)
+            elif move < shifted.size + merged.size:
+                k, v = np.unravel_index(move - shifted.size, merged.shape)
+                yield np.where(base == k, v, base)
+            else:
+                k, v, u = np.unravel_index(move - shifted.size - merged.size, both.shape)
+                yield np.where(base == k, v, np.where(halves == 2 * u + 1, k, base))
+
     def _rearranged(self, X, labels, cost, unit, constant, rng):
-        """Labels and cost after moves of whole halves of clusters, accepted while the cost falls.
+        """Labels and cost after moves of whole halves of clusters, as long as the cost falls.
 
-        Every cluster is cut in two along its leading vector, and the cost of every way to move one of the halves, to
-        merge two clusters, or to merge two and part a third one follows from the links between the halves. The best
-        are tried, each followed by single moves.
+        Every cluster is cut in two along its leading vector. What it costs to move one of the halves, to merge two
+        clusters, or to merge two and part a third one follows from the links between the halves; the best of these
+        moves are tried, each followed by single moves. No temperature, and so no scale, is involved.
         """
-        n_clusters, keeps = self.n_clusters, self._rule().floor > 0
-        if n_clusters == 1:
-            return labels, cost
-        base, known, improved, form = np.arange(2 * n_clusters) // 2, {}, True, self._quadratic_form(X)
+        form, known, may_empty = self._quadratic_form(X), {}, self._rule().floor == 0
+        improved = self.n_clusters > 1
         while improved:
-            fine, improved = self._halves(X, labels, form, unit, rng, known), False
-            sums = _sums(fine, X, 2 * n_clusters)
-
-            def predicted(groups, sums=sums):
-                Z = np.eye(groups.max() + 1)[groups]
-                links, diagonal, size = sums
-                return float(self._cost(Z.T @ links @ Z, Z.T @ diagonal, Z.T @ size, constant))
-
-            now, taken, moves = predicted(base), sums[2] > 0, []
-            parted, merged = np.full(n_clusters, np.inf), np.full((n_clusters, n_clusters), np.inf)
-            for k in range(n_clusters):
-                if not taken[2 * k : 2 * k + 2].all():
-                    continue
-                apart = np.where(np.arange(2 * n_clusters) == 2 * k + 1, n_clusters, base)
-                parted[k] = predicted(apart) - now
-                for h in (0, 1):
-                    for v in range(n_clusters):
-                        if v != k:
-                            groups = np.where(np.arange(2 * n_clusters) == 2 * k + h, v, base)
-                            moves.append((predicted(groups) - now, groups))
-            for k in range(n_clusters):
-                for v in range(k):
-                    groups = np.where(base == k, v, base)
-                    merged[k, v] = predicted(groups) - now
-                    if not keeps:
-                        moves.append((merged[k, v], groups))
-                    for u in np.flatnonzero(np.isfinite(parted)):
-                        if u not in (k, v):
-                            moves.append((merged[k, v] + parted[u], np.where(np.arange(2 * n_clusters) == 2 * u + 1, k, groups)))
-            moves.sort(key=lambda move: move[0])
-            for _, groups in moves[:TRIED]:
+            improved, fine = False, self._halves(X, labels, form, unit, rng, known)
+            for groups in self._moves(_sums(fine, X, 2 * self.n_clusters), constant, may_empty):
                 other = self._descend(X, groups[fine], unit, rng)
                 value = self._labels_cost(other, X, constant)
                 if value < cost - 1e-6 * abs(cost):
@@ -479,14 +492,15 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         if init is None:
             starts = self._starts(X, np.random.default_rng(seeds[-2]))
             seeds = seeds[: self.n_init] + sequence.spawn(len(starts) - self.n_init)
+            searching = np.random.default_rng(sequence.spawn(1)[0])
             ends = [
                 self._cool(X, unit, np.random.default_rng(seed), start)
                 for seed, start in zip(seeds, starts, strict=True)
             ]
-            ends.append(self._descend(X, self._embedded_start(X, rng), unit, rng))
+            ends.append(self._descend(X, self._embedded_start(X, constant, searching), unit, searching))
             costs = [self._labels_cost(labels, X, constant) for labels in ends]
             best = int(np.argmin(costs))
-            labels, cost = self._rearranged(X, ends[best], costs[best], unit, constant, rng)
+            labels, cost = self._rearranged(X, ends[best], costs[best], unit, constant, searching)
             DEBUG.append((costs, cost))
             state.start_labels(labels)
         return self._heat(state, betas, unit, init, constant, None if init is not None else labels)
