@@ -22,7 +22,7 @@ from .checks import as_array, check_labels
 __all__ = ["Trajectory", "beta_grid", "check_betas"]
 
 COINCIDENT = 0.1  # clusters whose normalised memberships differ by less (total variation) are counted once
-STORED = ("betas", "probabilities", "potentials", "costs", "centroids", "unit")  # what `Trajectory.save` writes
+STORED = ("betas", "probabilities", "potentials", "costs", "centroids", "unit", "start_costs")  # what `Trajectory.save` writes
 OCCUPIED = 0.01  # share of the mass below which a cluster counts as empty
 
 
@@ -71,6 +71,9 @@ class Trajectory:
     centroids : ndarray, shape (T, K, D), or None
     unit : float
         Inverse temperature of the first split, the unit of the default grid.
+    start_costs : ndarray, shape (n_starts,), or None
+        Costs at which the starts of a model on similarities ended at zero temperature: the random ones, then the
+        embedded one. How far they differ says how sure the search can be of the lowest.
     """
 
     betas: np.ndarray
@@ -79,6 +82,7 @@ class Trajectory:
     costs: np.ndarray
     centroids: np.ndarray | None = None
     unit: float = 1.0
+    start_costs: np.ndarray | None = None
     _counted: dict = field(default_factory=dict, repr=False)
 
     @property
@@ -162,7 +166,7 @@ class Trajectory:
         try:
             with np.load(path) as stored:
                 arrays = {name: stored[name] for name in STORED if name in stored.files}
-            missing = [name for name in STORED if name not in (*arrays, "potentials", "centroids")]
+            missing = [name for name in STORED if name not in (*arrays, "potentials", "centroids", "start_costs")]
         except (ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
             raise ValueError(f"{path} is not a Trajectory written by save: {error}") from None
         if missing:

@@ -110,6 +110,6 @@ class PairwiseClustering(SimilarityClustering):
             self.n_clusters, self.inference, "sequential", self.n_init, self.n_sweeps, self.random_state
         )
         vectors = constant_shift_embedding(-X).vectors
-        run = model.anneal(vectors, beta_grid(unit, 0.8, 20, 25) if betas is None else betas, init)
+        run = model.anneal(vectors, beta_grid(unit, 0.9, 120, 40) if betas is None else betas, init)
         costs = np.array([self._labels_cost(run.labels(t), X, 0.0) for t in range(run.n_steps)])
         return Trajectory(run.betas, run.probabilities, run.potentials, costs, run.centroids, unit)
