@@ -32,6 +32,7 @@ COOLING_SWEEPS = 12
 HEATING_SWEEPS = 60
 KRYLOV_STEPS = 6  # at least; see `leading_vectors`
 COLD, TIED = 10, 4e-3  # units; difference of two potentials times beta that is within the tolerance of the sweeps
+MORE = 4  # embedded starts where one start alone was best
 DISAGREEMENT = 0.05  # of the cost; see `RestartWarning`
 TRIED = 3  # moves of halves of clusters before the search gives up
 SETTLED, TOLERANCE, SKIP = 0.003, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
@@ -262,7 +263,7 @@ class RestartWarning(UserWarning):
     """The search was led to clearly different costs by its best starts: more of them might find a lower one.
 
     Given once per call of `anneal` or `fit` of a model on similarities: when one start alone ended within 5 percent of
-    the lowest cost, and merging and splitting the clusters of the next best did not lead there either.
+    the lowest cost, and neither merging and parting the clusters of the next best nor further embedded starts led there.
     """
 
 
@@ -517,20 +518,23 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
             ends.append(self._descend(X, self._embedded_start(X, constant, rng), unit, rng))
         costs = np.array([self._labels_cost(labels, X, constant) for labels in ends])
         first, *others = np.argsort(costs, kind="stable")
-        labels, cost = self._rearranged(X, ends[first], costs[first], unit, constant, rng)
+        found = [self._rearranged(X, ends[first], costs[first], unit, constant, rng)]
         by_lot = self._labels_cost(starts[0][0], X, constant)
-        clear = DISAGREEMENT * max(abs(cost), DISAGREEMENT * (by_lot - cost))
-        if others and costs[others[0]] > cost + clear:  # reached by one start alone: does another way lead there too?
-            again, value = self._rearranged(X, ends[others[0]], costs[others[0]], unit, constant, rng)
-            if abs(value - cost) > clear:
+        clear = DISAGREEMENT * max(abs(found[0][1]), DISAGREEMENT * (by_lot - found[0][1]))
+        if others and costs[others[0]] > found[0][1] + clear:  # one start alone: do other ways lead there, or lower?
+            found.append(self._rearranged(X, ends[others[0]], costs[others[0]], unit, constant, rng))
+            for _ in range(MORE):
+                labels = self._descend(X, self._embedded_start(X, constant, rng), unit, rng)
+                found.append(self._rearranged(X, labels, self._labels_cost(labels, X, constant), unit, constant, rng))
+            found.sort(key=lambda way: way[1])
+            if found[1][1] > found[0][1] + clear:
                 warnings.warn(
-                    f"the best starts of the search ended at the costs {cost:.6g} and {value:.6g}: a lower one may have "
-                    f"been missed; accepted as the way to find it is a larger n_init={self.n_init}",
+                    f"the best ways of the search ended at the costs {found[0][1]:.6g} and {found[1][1]:.6g}: a lower "
+                    f"one may have been missed; more starts than n_init={self.n_init} may find it",
                     RestartWarning,
                     stacklevel=3,
                 )
-            labels = again if value < cost else labels
-        return labels, costs
+        return found[0][0], costs
 
     def _heat(self, state, betas, unit, init, constant, cold=None):
         mode = MODES[self.inference]
