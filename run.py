@@ -5,16 +5,29 @@ Without a word it runs every notebook and writes build/report.html. Standard lib
 Python could not read, so that it can say which one is needed.
 """
 
+import argparse
+import glob
 import hashlib
+import json
 import os
+import platform
+import re
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(ROOT, ".venv")
 STAMP = os.path.join(VENV, "gencap-installed")
 OLDEST = (3, 11)
+# Ways to compute here as on another processor: numba without this one's vector units, then OpenBLAS and NumPy without.
+SETTINGS = ("as-is", "generic", "nehalem")
+# NumPy warns of a name that it cannot switch off here, so it is asked for its own.
+WIDE = """
+from numpy._core._multiarray_umath import __cpu_dispatch__ as names, __cpu_features__ as has
+print(*(n for n in names if has[n] and n.startswith(("AVX", "FMA", "F16C", "XOP", "X86_V3", "X86_V4"))))
+"""
 
 
 def problem(version=sys.version_info):
@@ -87,44 +100,144 @@ def hand_over(command):
     return subprocess.call(command)
 
 
-def test(python):
-    """Run the whole test suite; return the worst exit status."""
+def read_test(words):
+    """Return what a test command asks for: --processors (its words, or None) and --with-processor."""
+    parser = argparse.ArgumentParser("run.py test", description="Tests the library, the saved notebooks, the browser.")
+    parser.add_argument(
+        "--processors",
+        nargs="*",
+        metavar="WORD",
+        help="run only the notebooks, as other processors would: under these settings (of {}; default all), of these "
+        "files (default all)".format(", ".join(SETTINGS)),
+    )
+    parser.add_argument("--with-processor", choices=SETTINGS[1:], help="the notebooks under this setting as well")
+    asked = parser.parse_args(words)
+    for word in asked.processors or ():
+        if word not in SETTINGS and not glob.glob(word):
+            parser.error("{!r} is no file; settings are {}".format(word, ", ".join(SETTINGS)))
+    return asked
+
+
+def variables(python, setting):
+    """Return the environment variables under which this processor computes as another one would."""
+    if setting == "generic":
+        return {"NUMBA_CPU_NAME": "generic"}  # numba keeps its machine code apart by this name
+    if setting == "nehalem":
+        free = {k: v for k, v in os.environ.items() if k != "NPY_DISABLE_CPU_FEATURES"}
+        names = subprocess.check_output([python, "-c", WIDE], env=free, universal_newlines=True)
+        return {"OPENBLAS_CORETYPE": "Nehalem", "NPY_DISABLE_CPU_FEATURES": names.strip()}
+    return {}
+
+
+def test(python, words=()):
+    """Run the whole test suite, or the notebooks under other processors' settings; return the worst exit status."""
+    asked = read_test(words)
+    wanted = asked.processors or ()
+    files = sorted(file for word in wanted if word not in SETTINGS for file in glob.glob(word))
+    files = files or sorted(glob.glob(os.path.join(ROOT, "notebooks", "*.ipynb")))
+    files = [os.path.relpath(file, ROOT) for file in files]
+    settings = [word for word in wanted if word in SETTINGS] or list(SETTINGS)
     two = ["-n", "2", "--dist", "loadfile", "-p", "no:benchmark"]
-    notebooks = sorted(name for name in os.listdir(os.path.join(ROOT, "notebooks")) if name.endswith(".ipynb"))
-    notebooks = [os.path.join("notebooks", name) for name in notebooks]
-    suites = [
-        ("unit", two + ["tests/unit"]),
-        ("notebooks", two + ["--nbval", "--nbval-sanitize-with", "tests/nbval_sanitize.cfg"] + notebooks),
-        ("browser", ["-s", "-p", "no:benchmark", "tests/browser"]),
-    ]
+    notebooks = (
+        (two if len(files) > 1 else two[4:]) + ["--nbval", "--nbval-sanitize-with", "tests/nbval_sanitize.cfg"] + files
+    )
+    suites = []
+    if asked.processors is None:
+        settings = [asked.with_processor] if asked.with_processor else []
+        suites += [("unit", two + ["--doctest-modules", "tests/unit", "lib/gencap"]), ("notebooks", notebooks)]
+        suites += [("browser", ["-s", "-p", "no:benchmark", "tests/browser"])]
+    if platform.machine().lower() not in ("x86_64", "amd64") and set(settings) - {"as-is"}:
+        print("left out on {}: {}, which are settings of x86-64".format(platform.machine(), ", ".join(SETTINGS[1:])))
+        settings = [setting for setting in settings if setting == "as-is"]
+    listed = ["-q", "--tb=no", "--color=no", "-o", "verbosity_assertions=2"]  # both texts whole, and only in our list
+    suites += [(setting, listed + notebooks) for setting in settings]
     environment = dict(os.environ, JUPYTER_PREFER_ENV_PATH="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-    results = []
+    results, verdicts = [], {"saved": saved_verdicts(files)}
     for name, words in suites:
-        print("\n==== {} ====".format(name), flush=True)
-        file = os.path.join(ROOT, "build", "tests", name + ".xml")
-        if os.path.exists(file):
-            os.remove(file)
-        # The saved outputs are those of the embedded data, which everybody has.
-        own = {k: v for k, v in environment.items() if (name, k) != ("notebooks", "GENCAP_DATA")}
+        other = variables(python, name)
+        print("\n==== {} ====".format(" ".join([name] + sorted(map("=".join, other.items())))), flush=True)
+        file, record = (os.path.join(ROOT, "build", "tests", name + ending) for ending in (".xml", ".jsonl"))
+        for old in filter(os.path.exists, (file, record)):
+            os.remove(old)
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        own = dict(environment, **other)
+        if "--nbval" in words:
+            own["GENCAP_CLAIMS_FILE"] = record
+            own.pop("GENCAP_DATA", None)  # the saved outputs are those of the embedded data, which everybody has
         command = [python, "-m", "pytest", "--junitxml", file] + words
         results.append((name, subprocess.call(command, cwd=ROOT, env=own)) + counts(file))
+        if "--nbval" in words:
+            verdicts[name] = given_verdicts(record)
+    for setting in settings:
+        found = changes(os.path.join(ROOT, "build", "tests", setting + ".xml"))
+        print("\n==== {}: {} compared outputs changed ====".format(setting, len(found)))
+        print("\n".join("{}\n{}\n".format(*change) for change in found))
+    unequal = differing(verdicts)
+    if len(verdicts) > 1:
+        print("\n==== verdicts that differ: {} ====\n{}".format(len(unequal), "\n".join(unequal)))
     print("\n==== summary ====")
     for name, status, passed, failed, skipped, seconds in results:
         line = "{:10} {:5} passed {:4} failed {:4} skipped {:6.0f} s".format(name, passed, failed, skipped, seconds)
         print(line + ("" if status in (0, 1) else "  (pytest ended with {})".format(status)))
     print("{} passed, {} failed, {} skipped".format(*(sum(r[k] for r in results) for k in (2, 3, 4))), flush=True)
-    return max(status for _, status, *_ in results)
+    return max([int(bool(unequal))] + [status for _, status, *_ in results])
 
 
 def counts(file):
     """Return passed, failed (errors included), skipped and seconds of a JUnit file; zeros if there is none."""
-    import xml.etree.ElementTree
-
     if not os.path.exists(file):
         return 0, 0, 0, 0.0
     suite = next(xml.etree.ElementTree.parse(file).getroot().iter("testsuite"))
     tests, failures, errors, skipped = (int(suite.get(k)) for k in ("tests", "failures", "errors", "skipped"))
     return tests - failures - errors - skipped, failures + errors, skipped, float(suite.get("time"))
+
+
+def changes(file):
+    """Return (where, nbval's words with both texts) of every failure in a JUnit file; it counts code cells from 0."""
+    cases = xml.etree.ElementTree.parse(file).getroot().iter("testcase") if os.path.exists(file) else ()
+    return [
+        (
+            "{}, {} (+ saved, - here)".format(case.get("classname"), case.get("name")),
+            (bad.text or "").split("Traceback:")[-1].strip("\n"),
+        )
+        for case in cases
+        for bad in case.findall("failure") + case.findall("error")
+    ]
+
+
+def saved_verdicts(files):
+    """Return {claim: sorted verdicts} of the lines that gencap.claims.check has left in notebooks."""
+    found = {}
+    for file in files:
+        with open(os.path.join(ROOT, file), encoding="utf-8") as stream:
+            cells = json.load(stream)["cells"]
+        texts = ["".join(output.get("text", ())) for cell in cells for output in cell.get("outputs", ())]
+        for id, verdict in re.findall(r"^(\S+): published .* \| ([a-z() ]+)$", "\n".join(texts), re.M):
+            found[id] = sorted(found.get(id, []) + [verdict])
+    return found
+
+
+def given_verdicts(file):
+    """Return {claim: sorted verdicts} of the records that gencap.claims.check has written to a file."""
+    found = {}
+    if os.path.exists(file):
+        with open(file, encoding="utf-8") as stream:
+            for record in map(json.loads, stream):
+                found[record["id"]] = sorted(found.get(record["id"], []) + [record["verdict"]])
+    return found
+
+
+def differing(verdicts):
+    """Return a line for each claim whose verdict is not the same in every one of {name: {claim: verdicts}}."""
+    rows = {
+        id: [", ".join(found.get(id, ["none"])) for found in verdicts.values()]
+        for id in sorted({id for found in verdicts.values() for id in found})
+    }
+    return [
+        "{}: {}".format(id, "; ".join("{} {}".format(*pair) for pair in zip(verdicts, row, strict=True)))
+        for id, row in rows.items()
+        if len(set(row)) > 1
+    ]
 
 
 def main(words):
@@ -134,6 +247,8 @@ def main(words):
         print(message, file=sys.stderr)
         return 1
     word = words[0] if words else "all"
+    if word == "test":
+        read_test(words[1:])  # what it does not accept is said before anything is installed
     try:
         python = set_up(["test", "bench"] if word == "bench" else ["test"])
     except subprocess.CalledProcessError as error:
@@ -143,7 +258,7 @@ def main(words):
         print("gencap: interrupted; the same command starts the set-up again", file=sys.stderr)
         return 130
     if word == "test":
-        return test(python)
+        return test(python, words[1:])
     if word == "lab":
         return hand_over([python, "-m", "jupyterlab", os.path.join("notebooks", "00_start_here.ipynb")] + words[1:])
     if word == "bench":

@@ -43,6 +43,9 @@ def _parser():
     keep.add_argument("notebooks", type=Path, nargs="+", metavar="notebook")
     keep.set_defaults(command=_save)
 
+    kept = commands.add_parser("keep", help="put finished full-profile runs into data/results/full.json (for authors)")
+    kept.set_defaults(command=_keep)
+
     commands.add_parser("report", help="write build/report.html from the runs there are").set_defaults(command=_report)
     commands.add_parser("data", help="what is embedded, cached, fetchable").set_defaults(command=_data)
     return parser
@@ -79,13 +82,12 @@ def _run(arguments):
 
 def _all(arguments):
     records = runner.run_all(runner.notebooks(), arguments.profile, arguments.jobs)
-    claims = runner.gather_claims(records)
-    runner.write_json(runner.project_folder() / "build" / "claims.json", claims)
-    page = report.write(records, claims)
+    runner.write_json(runner.project_folder() / "build" / "claims.json", runner.gather_claims(records))
+    page = report.write(records)
     failed = [r for r in records if r["status"] == "failed"]
     for record in failed:
         print(runner.NotebookFailed(record), file=sys.stderr)
-    print(f"{len(records)} notebooks, {len(failed)} failed; {report.count(claims)}; {page}")
+    print(f"{len(records)} notebooks, {len(failed)} failed; {report.summary()}\n{page}")
     return 1 if failed else 0
 
 
@@ -106,9 +108,14 @@ def _save(arguments):
     return 0
 
 
+def _keep(arguments):
+    print("kept:", ", ".join(runner.keep()) or "nothing new (gencap all --profile full makes the runs)")
+    return 0
+
+
 def _report(arguments):
     records = list(filter(None, map(runner.last_record, runner.notebooks())))
-    print(report.write(records, runner.gather_claims(records)))
+    print(report.write(records), report.summary(), sep="\n")
     return 0
 
 

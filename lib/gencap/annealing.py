@@ -71,6 +71,8 @@ class Trajectory:
     centroids : ndarray, shape (T, K, D), or None
     unit : float
         Inverse temperature of the first split, the unit of the default grid.
+    converged : ndarray of bool, shape (T,), or None
+        Whether the step settled before the limit of sweeps; None where nothing settles (samplers, step counts).
     start_costs : ndarray, shape (n_starts,), or None
         Costs at which the starts of a model on similarities ended at zero temperature: the random ones, then the
         embedded one. How far they differ says how sure the search can be of the lowest.
@@ -82,6 +84,7 @@ class Trajectory:
     costs: np.ndarray
     centroids: np.ndarray | None = None
     unit: float = 1.0
+    converged: np.ndarray | None = None
     start_costs: np.ndarray | None = None
     _counted: dict = field(default_factory=dict, repr=False)
 

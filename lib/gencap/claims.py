@@ -1,14 +1,17 @@
 """The ledger of published statements: each is checked in a notebook and gets a verdict, reproduced or not.
 
-The statements stand in data/published/claims.csv. Four kinds decide how a verdict comes about:
+The statements stand in data/published/claims.csv, each with the rule that decides it (`how_compared`). Two kinds:
 
-* `equal`, `within`: `check` compares. `target` lists one accepted value for each obtained one, separated by ";": a
-  number or a word, a bound such as "<=0.05" or ">=0.9", or a range "low..high" (ends included). `tolerance` (one, or
-  one for each target; absolute) widens them. A single target applies to every obtained value.
-* `order`, `report`: a comparison or a value that no fixed number decides; the caller says whether it holds, and
-  `target` says in words what has to hold.
+* `equal`, `within`: `check` compares numbers. `target` lists one accepted value for each obtained one, separated by
+  ";": a number or a word, a bound such as "<=0.05" or ">=0.9", or a range "low..high" (ends included). `tolerance`
+  (one, or one for each target; absolute) widens them. A single target applies to every obtained value.
+* `computed`: the notebook computes whether the statement of the rule holds, once or for each of several data sets, and
+  `share` says which percentages of them decide: "80;20" is reproduced from 80 % on, in part from 20 % on; "80" has no
+  second step; empty means all.
 
-Nothing that is printed depends on the obtained value, so a saved notebook reads the same on every processor.
+A verdict follows from what was computed and from nothing else: no word can be passed as one, and a miss is recorded
+with the computed reasons. Nothing that is printed depends on the obtained value, so a saved notebook reads the same on
+every processor.
 """
 
 import csv
@@ -25,6 +28,9 @@ import numpy as np
 
 from gencap.resources import data_path
 
+VERDICTS = (
+    "reproduced", "in part", "in part (corrected)", "refuted", "needs data", "needs full profile", "not yet",
+)  # fmt: skip
 RECORD_FILE = "GENCAP_CLAIMS_FILE"  # environment: where the runner gathers the records, one JSON object a line
 OTHER_PARAMETERS = "GENCAP_OTHER_PARAMETERS"  # environment: what the runner changed, in words
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
@@ -38,57 +44,57 @@ def published():
         return {row["id"]: row for row in csv.DictReader(file)}
 
 
-def check(id, obtained, *, holds=None, reason="", needs=None):
-    """Compare an obtained value with a published statement, print one line and record the verdict.
+def check(id, obtained, *, holds=None, part=None, corrected=False, needs=None, reasons=()):
+    """Decide a published statement by its rule, print one line and record the verdict.
 
     Parameters
     ----------
     id : str
         As in data/published/claims.csv.
-    obtained : number, str, array_like or None
-        For kind equal and within: one value for each target, in the order of the column `values`. For order and
-        report: what the record should show. None with `needs`.
-    holds : bool or "in part", optional
-        Required for order and report. For equal and within it can only make the verdict worse, or turn a miss into
-        "in part".
-    reason : str
-        Why the statement does not hold, or only in part. Shown only with these verdicts, so it may always be given.
+    obtained : number, str, array_like, dict or None
+        For kind equal and within: one value for each target, in the order of the column `values`. For computed: what
+        the record should show. None with `needs`.
+    holds : bool or sequence of bool
+        For computed, and only there: whether the statement holds, or whether it does on each data set.
+    part : bool or sequence of bool, optional
+        The weaker statement of the rule that makes a miss "in part". A sequence has to hold on the share that the rule
+        names first.
+    corrected : bool
+        `part` is a correction of the source: the verdict is then "in part (corrected)".
     needs : "data" or "full profile", optional
-        The statement cannot be checked without it.
+        The statement cannot be decided without it; nothing else is given.
+    reasons : sequence of (bool, str)
+        Explanations, each with the computed condition under which it is true; those that are true are recorded with
+        any verdict but "reproduced".
 
     Raises
     ------
     ValueError
-        Unknown id, wrong number of values, a missing `holds`, or a missing reason.
+        Unknown id, wrong number of values, `holds` missing or not allowed.
+    TypeError
+        A word or another object where a computed bool is due.
     """
     if id not in published():
         near = difflib.get_close_matches(str(id), published(), n=3, cutoff=0.4)
         raise ValueError(f"unknown claim {id!r}; near it: {', '.join(near) or 'none'} (see gencap.claims.published())")
     row = published()[id]
+    record = {"id": id, "published": row["published"], "obtained": _plain(obtained), "held": "", "reason": ""}
     if needs is not None:
         if needs not in ("data", "full profile"):
             raise ValueError(f'needs={needs!r} is not one of "data", "full profile"')
-        if obtained is not None:
-            raise ValueError(f"{id}: with needs={needs!r} nothing is compared, so obtained must be None")
-        verdict = f"needs {needs}"
+        if not (obtained is holds is part is None):
+            raise ValueError(
+                f"{id}: with needs={needs!r} nothing is compared, so obtained, holds and part must be None"
+            )
+        record["verdict"] = f"needs {needs}"
     else:
-        verdict = _verdict(row, obtained, holds)
-        if verdict == "reproduced":
-            reason = ""
-        elif not reason:
-            changed = os.environ.get(OTHER_PARAMETERS)
-            if not changed:
-                raise ValueError(f"{id} is {verdict}: say why with reason=... ({band(row)}; obtained {show(obtained)})")
-            reason = f"with other parameters: {changed}"
-    record = {
-        "id": id,
-        "published": row["published"],
-        "obtained": _plain(obtained),
-        "verdict": verdict,
-        "reason": reason,
-    }
+        record |= _decide(row, obtained, holds, part, bool(_bools(id, "corrected", corrected)[0]))
+        true = [text for condition, text in reasons if _bools(id, "reasons", condition).all()]
+        if record["verdict"] != "reproduced":
+            other = os.environ.get(OTHER_PARAMETERS)
+            record["reason"] = "; ".join([*true, record["held"], *([f"run with {other}"] if other else [])])
     _session[id] = record
-    print(f"{id}: published {row['published']} | accepted {band(row)} | {verdict}")
+    print(f"{id}: published {row['published']} | {record['verdict']}")
     if os.environ.get(RECORD_FILE):
         with open(os.environ[RECORD_FILE], "a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
@@ -120,17 +126,46 @@ class table:
         )
 
 
-def _verdict(row, obtained, holds):
-    if holds not in (None, True, False, "in part"):
-        raise ValueError(f'{row["id"]}: holds={holds!r} is not one of True, False, "in part"')
+def _bools(id, name, value):
+    """The computed truth values as an array of bool, shape (data sets,)."""
+    values = np.atleast_1d(np.asarray(value))
+    if values.dtype != bool or values.ndim != 1 or not values.size:
+        raise TypeError(
+            f"{id}: {name}={value!r} is not accepted; accepted is a computed bool, or one for each data set"
+        )
+    return values
+
+
+def _decide(row, obtained, holds, part, corrected):
+    """Verdict, and in words how far the statement holds."""
     if obtained is None:
         raise ValueError(f'{row["id"]}: obtained is None; say needs="data" or needs="full profile" if so')
-    if row["kind"] in ("order", "report"):
-        if holds is None:
-            raise ValueError(f'{row["id"]}: say holds=True, False or "in part"; it holds if {row["target"]}')
-    elif not _hit(row, obtained) and holds != "in part":
-        return "refuted"
-    return {None: "reproduced", True: "reproduced", False: "refuted", "in part": "in part"}[holds]
+    computed = row["kind"] == "computed"
+    if computed == (holds is None):
+        wanted = "holds is missing" if computed else "holds must be None where numbers are compared"
+        raise ValueError(f"{row['id']}: {wanted}; the rule: {row['how_compared']}")
+    held = _bools(row["id"], "holds", holds if computed else _hit(row, obtained))
+    weaker = _bools(row["id"], "part", False if part is None else part)
+    first, *second = map(int, (row["share"] or "100").split(";"))
+
+    def reaches(found, share):
+        return 100 * found.sum() >= share * found.size
+
+    if reaches(held, first):
+        verdict = "reproduced"
+    elif second and reaches(held, second[0]):
+        verdict = "in part"
+    elif reaches(weaker, first):
+        verdict = "in part (corrected)" if corrected else "in part"
+    else:
+        verdict = "refuted"
+    if held.size > 1:
+        words = f"holds on {held.sum()} of {held.size} data sets"
+    else:
+        words = ("met" if held[0] else "not met") if computed else f"accepted {band(row)}"
+    if part is not None and weaker.size > 1:
+        words += f", the weaker statement on {weaker.sum()}"
+    return {"verdict": verdict, "held": words}
 
 
 def _hit(row, obtained):
@@ -170,9 +205,9 @@ def _accepts(target, tolerance, value):
 
 
 def band(row):
-    """The accepted band in words, for print and report."""
-    if row["kind"] in ("order", "report"):
-        return f"if {row['target']}"
+    """The accepted values, or the rule, in words."""
+    if row["kind"] == "computed":
+        return row["target"] or row["how_compared"]
     return "; ".join(t if float(e) == 0 else f"{t} ± {e}" for t, e in _targets(row))
 
 

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from .annealing import Trajectory
 from .checks import LARGEST, as_array, check_integer, check_labels, check_n_clusters, check_number, check_similarity
+from .resources import one_thread
 from .similarity import SimilarityInput
 
 __all__ = ["DominantSets", "replicator_dynamics"]
@@ -80,10 +81,13 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
 
     Examples
     --------
+    The larger of two equally tight groups has the larger cohesion and comes off first.
+
     >>> import numpy as np, gencap as gc
-    >>> X = np.kron(np.eye(2), np.ones((4, 4)))
+    >>> X = np.zeros((8, 8))
+    >>> X[:3, :3] = X[3:, 3:] = 1
     >>> gc.DominantSets(n_clusters=2).fit(X).labels_.tolist()
-    [0, 0, 0, 0, 1, 1, 1, 1]
+    [1, 1, 1, 0, 0, 0, 0, 0]
     """
 
     def __init__(self, n_clusters=2, max_steps=100, cutoff=1e-3, shift=0.0):
@@ -153,6 +157,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
         """
         return self._peel(self._check(X), betas, init)[0]
 
+    @one_thread()
     def _peel(self, X, betas=None, init=None):
         if init is not None:
             raise ValueError("init must be None: the dynamics starts from equal participation")

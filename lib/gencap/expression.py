@@ -294,7 +294,7 @@ def load_yeast(subset="brown", impute=None):
     ----------
     subset : {"brown", "spellman", "all"}
         "brown": 186 genes x 79 conditions, three functional classes; "spellman": 800 cell-cycle genes x 77 time
-        points, five phases; "all": 2467 genes x 79 conditions, not embedded (see `datasets.registry`), no classes.
+        points, five phases; "all": 2467 genes x 79 conditions, no classes.
     impute : {None, "mean", "knn"}
         As in `load_expression`.
 
@@ -307,8 +307,6 @@ def load_yeast(subset="brown", impute=None):
     ------
     ValueError
         Unknown subset or impute.
-    FileNotFoundError, OSError
-        "all" is not found, or could not be fetched.
 
     Source: Brown et al. 2000; Spellman et al. 1998; Eisen et al. 1998 (document 000, chapter 7).
     """

@@ -4,6 +4,7 @@ import base64
 import html
 import io
 import json
+import re
 from collections import Counter
 from datetime import UTC, datetime
 
@@ -12,10 +13,10 @@ from gencap.resources import project_folder, replacing
 
 SOURCES = (
     "Sources: 000 thesis on generalization capacity; 001 thesis on non-redundant clustering; 002 minimum transfer "
-    "cost; 003 approximation set coding; 004 lecture notes on statistical learning theory. Claims that no notebook "
-    "checked come last."
+    "cost; 003 approximation set coding; 004 lecture notes on statistical learning theory. The full run was made where "
+    "the project was released, unless a full-profile run stands here; older means that library, notebook or rule are "
+    "others now. Statements that no notebook has decided come last."
 )
-VERDICTS = ("reproduced", "in part", "refuted", "needs full profile", "needs data", "not checked")
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -33,7 +34,8 @@ td .reason { color: #57606a; }
 .verdict { display: inline-block; padding: 0 .55rem; border-radius: 1rem; white-space: nowrap; font-weight: 600;
   border: 1px solid; }
 .reproduced { color: #0a4f9e; background: #ddf0ff; } .in-part { color: #7a4b00; background: #fff3cd; }
-.refuted { color: #8f1d14; background: #ffe3df; } .not-checked { color: #57606a; background: #fff; }
+.in-part-corrected { color: #4d5900; background: #f0f7c8; } .refuted { color: #8f1d14; background: #ffe3df; }
+.not-yet { color: #57606a; background: #fff; } .older { color: #8f1d14; font-weight: 600; }
 .needs-data, .needs-full-profile { color: #454c54; background: #eaeef2; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 1rem; }
 .card { border: 1px solid #d8dee4; border-radius: .5rem; overflow: hidden; display: flex; flex-direction: column; }
@@ -45,14 +47,34 @@ pre { background: #f6f8fa; border-left: 4px solid #8f1d14; padding: .8rem; overf
 """
 
 
-def count(found):
-    """Return how many claims have which verdict, in words."""
+def count(found, ledger=()):
+    """Return how many claims have which verdict, in words; those of the ledger that are not found are "not yet"."""
     counts = Counter(c["verdict"] for c in found)
-    return ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v]) or "no claims checked"
+    counts["not yet"] += len(set(ledger) - {c["id"] for c in found})
+    return ", ".join(f"{counts[v]} {v}" for v in claims.VERDICTS if counts[v]) or "no claims checked"
 
 
-def write(records, found):
-    """Write build/report.html from the runs' records and the claims they settled; return its path."""
+def verdicts():
+    """Return what the last quick and the last full-profile runs say: twice {(id, notebook): claim}."""
+    last = [runner.last_record(path, ["quick"]) for path in runner.notebooks()]
+    last = [r for r in last if r and r["status"] == "done"]
+    quick = [c | {"notebook": r["notebook"], "older": r["stale"]} for r in last for c in r["claims"]]
+    quick = [c for c in quick if c["id"] in claims.published()]
+    return [{(c["id"], c["notebook"]): c for c in found} for found in (quick, runner.full_claims())]
+
+
+def summary():
+    """Return how many claims got which verdict in the quick and in the full run, in two lines."""
+    quick, full = (list(found.values()) for found in verdicts())
+    dates = sorted({c["date"] for c in full})
+    when = f" of {' to '.join(sorted({dates[0], dates[-1]}))}" if dates else ""
+    older = f"; {sum(c['older'] for c in full)} of them older than the code" if any(c["older"] for c in full) else ""
+    ledger = claims.published()
+    return f"quick run: {count(quick, ledger)}\nfull run{when}: {count(full, ledger)}{older}"
+
+
+def write(records):
+    """Write build/report.html from the runs' records; return its path."""
     page = project_folder() / "build" / "report.html"
     done = sum(r["status"] == "done" for r in records)
     seconds = sum(r["seconds"] for r in records)
@@ -62,12 +84,12 @@ def write(records, found):
         f"<meta name=viewport content='width=device-width'><style>{_STYLE}</style></head><body>",
         "<h1>gencap: what reproduces</h1>",
         f"<p class=sub>{done} of {len(records)} notebooks done, {seconds:.0f} s of notebook time; "
-        f"claims: {count(found)}. Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC.</p>",
+        f"written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC.<br>{summary().replace(chr(10), '<br>')}</p>",
         *(["<h2>Failures</h2>", *map(_failure, failures)] if failures else []),
         "<h2>Notebooks</h2><div class=cards>",
         *map(_card, records),
         f"</div><h2>Claims</h2><p class=sub>{SOURCES}</p>",
-        *_table("id, source, statement, published, accepted, obtained, verdict, notebook", _claim_rows(records, found)),
+        *_table("id, source, statement, published, rule, quick run, full run, notebook", _claim_rows(records)),
         "<h2>Runs</h2>",
         *_table("notebook, status, profile, seed, seconds, started (UTC), parameters", map(_run_row, records)),
         "<h2>Versions</h2>",
@@ -105,24 +127,31 @@ def _link(record, text):
     return f"<a href='{_text(page.relative_to(project_folder() / 'build').as_posix())}'>{_text(text)}</a>"
 
 
-def _claim_rows(records, found):
-    """A row for each claim of the ledger, once for each notebook that checks it."""
+def _claim_rows(records):
+    """A row for each claim of the ledger, once for each notebook that decides it."""
     runs = {r["notebook"]: r for r in records}
-    by_id = {}
-    for claim in found:
-        by_id.setdefault(claim["id"], []).append(claim)
-    for row in sorted(claims.published().values(), key=lambda row: row["id"] not in by_id):
-        blank = {"obtained": None, "verdict": "not checked", "reason": "", "notebook": ""}
-        for claim in by_id.get(row["id"], [blank]):
-            run, verdict = runs.get(claim["notebook"]), claim["verdict"]
-            place = f"{row['source']}, {row['place']}"
-            link = _link(run, _stem(run)) if run else ""
-            profile = f" ({claim['profile']})" if claim["notebook"] else ""
-            pill = f"<span class='verdict {verdict.replace(' ', '-')}'>{verdict}</span>"
-            reason = f"<br><span class=reason>{_text(claim['reason'])}</span>" if claim["reason"] else ""
-            cells = [place, row["statement"], row["published"], claims.band(row), claims.show(claim["obtained"])]
-            texts = "".join(f"<td>{_text(cell)}" for cell in cells)
-            yield f"<tr><td class=id>{_text(row['id'])}{texts}<td>{pill}{reason}<td>{link}{profile}</tr>"
+    quick, full = verdicts()
+    places = {}
+    for id, notebook in sorted(quick.keys() | full.keys()):
+        places.setdefault(id, []).append(notebook)
+    for row in sorted(claims.published().values(), key=lambda row: row["id"] not in places):
+        for notebook in places.get(row["id"], [""]):
+            source = f"{row['source']}, {row['place']}"
+            texts = "".join(f"<td>{_text(t)}" for t in (source, row["statement"], row["published"], claims.band(row)))
+            key, run = (row["id"], notebook), runs.get(notebook)
+            empty = "<td><span class='verdict not-yet'>not yet</span>" if not notebook else "<td>"
+            runs_say = "".join(_verdict(found[key]) if key in found else empty for found in (quick, full))
+            link = _link(run, _stem(run)) if run else _text(notebook.removesuffix(".ipynb"))
+            yield f"<tr><td class=id>{_text(row['id'])}{texts}{runs_say}<td>{link}</tr>"
+
+
+def _verdict(claim):
+    """A cell: verdict, value obtained, reason; for a full run its date, and whether the code has changed since."""
+    name = re.sub(r"\W+", "-", claim["verdict"]).strip("-")
+    parts = [f"<span class='verdict {name}'>{_text(claim['verdict'])}</span>", _text(claims.show(claim["obtained"]))]
+    parts.append(f"<span class=reason>{_text(claim['reason'])}</span>" if claim["reason"] else "")
+    parts += [_text(claim.get("date", "")), "<span class=older>older</span> than the code" if claim["older"] else ""]
+    return "<td>" + "<br>".join(filter(None, parts))
 
 
 def _card(record):

@@ -189,8 +189,10 @@ def _hash(*parts):
 
 
 def _hash_files(folder, pattern):
-    files = sorted(f for f in folder.rglob(pattern) if f.is_file() and "__pycache__" not in f.parts)
-    return _hash(*(part for f in files for part in (f.relative_to(folder).as_posix(), f.read_bytes())))
+    """Hash of a folder's files, but for those kept there about runs: keeping a record must not make a run stale."""
+    files = {f.relative_to(folder): f for f in sorted(folder.rglob(pattern)) if f.is_file()}
+    counted = [(name, f) for name, f in files.items() if not {"__pycache__", "results"} & set(name.parts)]
+    return _hash(*(part for name, f in counted for part in (name.as_posix(), f.read_bytes())))
 
 
 def inputs(path, values):
@@ -201,6 +203,7 @@ def inputs(path, values):
     constraints = project_folder() / "constraints.txt"
     return {
         "notebook": _hash(json.dumps(cells)),
+        "code": _hash(json.dumps([source for kind, source in cells if kind == "code"])),
         "lib": _hash_files(Path(__file__).parent, "*.py"),
         "data": _hash(_hash_files(data_path(""), "*"), sizes),
         "parameters": _hash(json.dumps(values, sort_keys=True)),
@@ -221,9 +224,9 @@ def finished(path, values):
 
 
 def _unchanged(path, record, values):
-    """Whether a record's inputs are those of now; a notebook that can no longer be read has changed."""
+    """Whether the inputs in a record are those of now; a notebook that can no longer be read has changed."""
     with contextlib.suppress(ParameterError):
-        return record["inputs"] == inputs(path, values)
+        return record["inputs"].items() <= inputs(path, values).items()
     return False
 
 
@@ -235,12 +238,16 @@ def read_record(path):
 
 
 def versions():
-    """Return {package: version} of what a result may depend on."""
+    """Return {package: version} of what a result may depend on, with platform and processor."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[package] = importlib.metadata.version(package)
-    return found | {"platform": platform.platform(terse=True)}
+    model = None
+    with contextlib.suppress(OSError):
+        model = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    processor = model[1] if model else platform.processor() or platform.machine()
+    return found | {"platform": platform.platform(terse=True), "processor": processor}
 
 
 def run(path, values, progress=None):
@@ -293,7 +300,7 @@ def run(path, values, progress=None):
             "seconds": round(time.perf_counter() - start, 2),
             "status": "failed" if error else "done",
             "error": error,
-            "claims": list({c["id"]: c for c in map(json.loads, lines)}.values()),
+            "claims": list({c["id"]: c | {"rule": _rule(c["id"])} for c in map(json.loads, lines)}.values()),
         }
         page = HTMLExporter(template_name="lab").from_filename(str(output))[0]
         # run.json goes first and comes last: whatever stands in the folder without it counts as nothing.
@@ -440,29 +447,87 @@ def gather_claims(records):
     """Return the records of build/claims.json: those of the given runs, with those of full-profile runs merged in.
 
     A full-profile run counts while its inputs are unchanged and nothing but the profile was changed; it replaces the
-    quick profile's record of the same claim in the same notebook.
+    quick profile's record of the same claim in the same notebook. What is shipped in data/results/ was run elsewhere
+    and does not count here.
     """
-    here = {path.name: path for path in notebooks()}
-    full = [read_record(p) for p in sorted((project_folder() / "build" / "runs").glob("*/*/run.json"))]
-    full = [r for r in full if r and r["profile"] == "full" and r["changed"] == ["profile"] and r["status"] == "done"]
-    full = [r for r in full if r["notebook"] in here and _unchanged(here[r["notebook"]], r, r["parameters"])]
     merged = {}
-    for run_ in [r for r in records if r["status"] == "done"] + full:
+    for run_ in [r for r in records if r["status"] == "done"] + list(_full_runs(unchanged=True).values()):
         for claim in run_["claims"]:
             key = claim["id"], run_["notebook"]
             if claim["verdict"] != "needs data" or key not in merged:
-                merged[key] = claim | {"notebook": run_["notebook"], "profile": run_["profile"]}
+                kept = {k: claim[k] for k in ("id", "published", "obtained", "verdict", "reason")}
+                merged[key] = kept | {"notebook": run_["notebook"], "profile": run_["profile"]}
     # An older run may hold a claim that has left the ledger since.
     order = {id: n for n, id in enumerate(claims.published())}
     return sorted((c for c in merged.values() if c["id"] in order), key=lambda c: (order[c["id"]], c["notebook"]))
 
 
-def last_record(path):
-    """Return the record of the latest run of a notebook with nothing but the profile changed, or None.
+def _full_runs(unchanged=False):
+    """The finished full-profile run in build/runs of each notebook: {notebook: record}."""
+    here = {path.name: path for path in notebooks()}
+    full = map(read_record, (project_folder() / "build" / "runs").glob("*/*/run.json"))
+    full = [r for r in full if r and r["profile"] == "full" and r["changed"] == ["profile"] and r["status"] == "done"]
+    full = [r for r in sorted(full, key=lambda r: r["started"]) if r["notebook"] in here]
+    return {r["notebook"]: r for r in full if not unchanged or _unchanged(here[r["notebook"]], r, r["parameters"])}
+
+
+def _rule(id):
+    """Hash of a claim's row: a verdict by another rule is another verdict."""
+    return _hash(json.dumps(claims.published().get(id)))
+
+
+def _kept(record):
+    """What is kept of a full-profile run: the claims, and what made them."""
+    made = {key: record["inputs"].get(key) for key in ("lib", "code")}
+    return {key: record[key] for key in ("started", "seconds", "versions", "claims")} | {"inputs": made}
+
+
+def _shipped():
+    """The kept records of full-profile runs: {notebook: record}."""
+    for folder in (project_folder() / "data", data_path()):
+        if (file := folder / "results" / "full.json").is_file():
+            return json.loads(file.read_text(encoding="utf-8"))
+    return {}
+
+
+def keep():
+    """Put the finished full-profile runs of build/runs into data/results/full.json; return their notebooks' names.
+
+    The record of a notebook that was not run again stays as it is; that of a notebook that is gone goes.
+    """
+    before, here = _shipped(), {path.name for path in notebooks()}
+    runs = _full_runs().items()
+    new = {name: _kept(r) for name, r in runs if r["started"] > before.get(name, {"started": ""})["started"]}
+    records = {name: record for name, record in sorted((before | new).items()) if name in here}
+    if records != before:
+        write_json(project_folder() / "data" / "results" / "full.json", records)
+    return sorted(new)
+
+
+def full_claims():
+    """Return the claims of the last full-profile runs: of those here while their inputs are unchanged, else shipped.
+
+    Returns
+    -------
+    list of dict
+        Like `gather_claims`, with "date" and "older": whether the library, the notebook's code or the claim's rule has
+        changed since.
+    """
+    runs, found = _shipped() | {name: _kept(r) for name, r in _full_runs(unchanged=True).items()}, []
+    for path in notebooks():
+        if run_ := runs.get(path.name):
+            since = {"notebook": path.name, "profile": "full", "date": run_["started"][:10]}
+            changed = not _unchanged(path, run_, {})
+            found += [c | since | {"older": changed or c.get("rule") != _rule(c["id"])} for c in run_["claims"]]
+    return [claim for claim in found if claim["id"] in claims.published()]
+
+
+def last_record(path, profiles=("quick", "full")):
+    """Return the record of the latest run of a notebook in these profiles with nothing else changed, or None.
 
     Its "stale" says whether its inputs have changed since.
     """
     found = (project_folder() / "build" / "runs" / Path(path).stem).glob("*/run.json")
-    found = [r for r in map(read_record, found) if r and set(r["changed"]) <= {"profile"}]
+    found = [r for r in map(read_record, found) if r and set(r["changed"]) <= {"profile"} and r["profile"] in profiles]
     latest = max(found, key=lambda r: r["started"], default=None)
     return latest and latest | {"stale": not _unchanged(path, latest, latest["parameters"])}

@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from .annealing import Trajectory, beta_grid, check_betas, check_start
 from .checks import check_integer, check_labels, check_n_clusters, check_option, check_seed, check_similarity
 from .kernels import similarity as kernels
+from .resources import one_thread
 
 __all__ = ["RestartWarning", "SimilarityClustering"]
 
@@ -467,6 +468,7 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
                     break
         return labels, cost
 
+    @one_thread()
     def anneal(self, X, betas=None, init=None):
         """Anneal on X and return the run.
 
@@ -532,7 +534,7 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
                     f"the best ways of the search ended at the costs {found[0][1]:.6g} and {found[1][1]:.6g}: a lower "
                     f"one may have been missed; more starts than n_init={self.n_init} may find it",
                     RestartWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
         return found[0][0], costs
 

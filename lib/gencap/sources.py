@@ -34,7 +34,9 @@ SOURCES = {
         embedded=True,
     ),
     "yeast_all": Source(
-        "yeast_eisen1998_2467x79.csv.gz", "96f01f6a5afbd796fb1e37ab1c9706b73acc72a42a1c2b2c6884a643fc8e72bb"
+        "yeast_eisen1998_2467x79.csv.gz",
+        "96f01f6a5afbd796fb1e37ab1c9706b73acc72a42a1c2b2c6884a643fc8e72bb",
+        embedded=True,
     ),
     "webkb": Source("webkb_linqs_877x1703.tsv.gz", "48f6bff67c2a177a99815416340012b9fa402727985f0f18e7b1f1395285d81f"),
     "access_domino": Source(

@@ -82,3 +82,33 @@ def plain_sweep(Q, order, beta, X, rule, weights):
     for i in order:
         Q[i] = boltzmann(hardened_costs(Q, i, X, rule, weights), beta)
     return Q
+
+
+def valley(n_clusters, rng, strength=4.0, tie=0.7):
+    """Two triples bound so tightly that they never break, then two loose objects: X (8, 8) and the valley's labelings.
+
+    A model with interchangeable clusters has the exact marginals 1/K. With the triples in clusters 0 and 1 a chain
+    stays in one of the K! copies of the ground state, of which it then can be compared with a sum over all labelings.
+    """
+    group = np.array([0, 0, 0, 1, 1, 1, 2, 2])
+    X = np.where(group[:, None] == group, strength, -strength)
+    X[6:] = X[:, 6:] = 0.0
+    X[6:, :6] = 0.3 * rng.standard_normal((2, 6))
+    X[:6, 6:] = X[6:, :6].T
+    X[6, 7] = X[7, 6] = tie
+    np.fill_diagonal(X, 0.0)
+    labelings = assignments(8, n_clusters)
+    return X, labelings[(labelings[:, 0] == 0) & (labelings[:, 3] == 1)]
+
+
+def expected_potentials(labelings, weights, X, rule, object_weights):
+    """Mean and standard deviation (N, K) of the potentials of labelings (M, N), measured from cluster 0."""
+    costs = np.array(
+        [
+            [hardened_costs(np.eye(np.max(labelings) + 1)[row], i, X, rule, object_weights) for i in range(len(X))]
+            for row in labelings
+        ]
+    )
+    costs -= costs[:, :, :1]
+    mean = np.tensordot(weights, costs, 1)
+    return mean, np.sqrt(np.tensordot(weights, (costs - mean) ** 2, 1))

@@ -160,6 +160,50 @@ def test_paired_graphs_survive_pickle_and_workers():
     assert np.array_equal(pickle.loads(pickle.dumps(graphs)).labels, graphs.labels)
 
 
+# Pairs
+
+
+PAIRS = {
+    "sources": lambda: datasets.paired_gaussian_sources(1500, 3 * np.eye(3), [0.5, 1, 2], SEED),
+    "sources in blocks": lambda: datasets.paired_gaussian_sources(900, 3 * np.eye(3), 1.0, SEED, [200, 300, 400]),
+    "five": lambda: datasets.five_gaussians(2000, SEED),
+    "four": lambda: datasets.four_gaussians(5, 1200, SEED),
+    "high-dimensional": lambda: datasets.two_sources_high_dimensional(300, 200, random_state=SEED),
+    "three": lambda: datasets.three_sources(5, random_state=SEED),
+    "correlation graphs": lambda: datasets.planted_correlation_graphs(300, 3, 0.35, 0.6, SEED),
+    "correlation graphs in blocks": lambda: datasets.planted_correlation_graphs(300, 2, 0.1, 0.8, SEED, [120, 180]),
+    "group graphs": lambda: datasets.planted_group_graphs(75, 0.5, SEED),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_members_of_a_pair_share_the_labels_and_nothing_else(name):
+    """Around the means of the planted groups the two members are uncorrelated: in all, in every group, in every row."""
+    pair = PAIRS[name]()
+    graph = isinstance(pair, datasets.PairedGraphs)
+    labels = pair.labels if graph else pair[2]
+    X1, X2 = (np.asarray(X, float) for X in pair[:2])
+    groups = labels[:, None] * (labels.max() + 1) + labels if graph else np.broadcast_to(labels[:, None], X1.shape)
+    counted = ~np.eye(len(labels), dtype=bool) if graph else np.ones(X1.shape, bool)
+    noise = np.zeros((2, *X1.shape))
+    for group in np.unique(groups):
+        # The columns of a vector have means of their own, the edges between two groups share one.
+        own, axis = (counted & (groups == group), None) if graph else (labels == group, 0)
+        n = own.sum() / 2 if graph and group % (labels.max() + 2) == 0 else own.sum()  # pairs inside come twice
+        means, deviations = zip(*((X[own].mean(axis=axis), X[own].std(axis=axis)) for X in (X1, X2)), strict=True)
+        assert np.abs(means[0] - means[1]).max() < 5 * np.sqrt(2 / n) * np.max(deviations)
+        for X, e, mean, deviation in zip((X1, X2), noise, means, deviations, strict=True):
+            e[own] = (X[own] - mean) / deviation
+        n = n if graph else noise[0][own].size
+        assert abs((noise[0] * noise[1])[own].mean()) < 5 / np.sqrt(n)
+    along = (noise[0] * noise[1]).sum(axis=1) / np.sqrt(counted.sum(axis=1))  # one for each object
+    if counted.sum(axis=1).min() > 100:  # sums of that many products are normal
+        assert np.abs(along).max() < 5.5
+    assert 0.5 < (along**2).mean() < 2  # a copied row gives its length
+    equal = (X1 == X2)[counted].mean()
+    assert equal < 0.9 if graph else equal == 0
+
+
 # Codes
 
 

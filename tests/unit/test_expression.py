@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.impute import KNNImputer
 
-from gencap import datasets, sources
 from gencap.datasets import load_expression, load_mussel, load_yeast
 
 SEED = 5
@@ -428,32 +427,18 @@ def test_imputation_touches_only_missing_values(subset):
     assert np.allclose(mean.mean(axis=1), np.nanmean(raw, axis=1))
 
 
-def write_yeast(folder, text):
-    (folder / sources.SOURCES["yeast_all"].file).write_bytes(gzip.compress(text.encode()))
-
-
-def test_full_yeast_twin(folder):
-    write_yeast(folder, "orf,alpha_0,alpha_7\nYA,0.5,\nYB,-1,2e-1\n")
-    yeast = load_yeast("all")
-    same(yeast, np.array([[0.5, np.nan], [-1, 0.2]]), ["YA", "YB"], ["alpha_0", "alpha_7"])
-    assert yeast.classes is None and yeast.description.endswith("(Eisen et al. 1998); 1 missing values as NaN")
-    assert load_yeast("all", "mean").data[0].tolist() == [0.5, 0.5]
-
-
-def test_nearest_genes_predict_hidden_values_better_than_the_mean(folder):
+def test_nearest_genes_predict_hidden_values_better_than_the_mean(tmp_path):
     truth = load_yeast("brown", "mean")
     hidden = np.random.default_rng(SEED).random(truth.data.shape) < 0.05
     values = np.where(hidden, "", truth.data.astype(str))
     lines = [",".join([gene, *row]) for gene, row in zip(truth.genes, values, strict=True)]
-    write_yeast(folder, "\n".join([",".join(["orf", *truth.conditions]), *lines]))
-    error = {how: np.abs(load_yeast("all", how).data - truth.data)[hidden].mean() for how in ("mean", "knn")}
+    path = tmp_path / "yeast.csv"
+    path.write_text("\n".join([",".join(["orf", *truth.conditions]), *lines]))
+    error = {how: np.abs(load_expression(path, impute=how).data - truth.data)[hidden].mean() for how in ("mean", "knn")}
     assert error["knn"] < 0.8 * error["mean"]
 
 
 def test_full_yeast():
-    if next(row.path for row in datasets.registry() if row.name == "yeast_all") is None:
-        file = sources.SOURCES["yeast_all"].file
-        pytest.skip(f"{file} is not here: set GENCAP_DATA to the folder that holds it")
     yeast, brown = load_yeast("all"), load_yeast("brown")
     assert yeast.data.shape == (2467, 79) and np.isfinite(yeast.data).all() and yeast.n_missing == 0
     rows = [yeast.genes.tolist().index(gene) for gene in brown.genes]

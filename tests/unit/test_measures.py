@@ -158,6 +158,19 @@ def test_squared_euclidean_distances_need_no_shift_and_give_the_vectors_back():
     assert np.array_equal(plane.vectors, result.vectors[:, :2]) and plane.eigenvalues.shape == (24,)
 
 
+def test_embedding_keeps_small_dimensions_and_small_shifts_and_fixes_the_signs():
+    X = RNG.normal(size=(25, 3)) * [1, 1e-2, 1e-4]
+    D = measures.squared_euclidean_distances(X)
+    result = measures.constant_shift_embedding(D)
+    assert result.shift == 0 and result.vectors.shape == (25, 3)
+    assert (result.vectors.max(axis=0) >= -result.vectors.min(axis=0)).all()
+    D[0, 1] = D[1, 0] = 1e-3 * D.max() + D[0, 1]
+    A = np.eye(25) - 1 / 25
+    lowest = np.linalg.eigvalsh(-A @ D @ A / 2)[0]
+    assert lowest < -1e-5
+    assert measures.constant_shift_embedding(D).shift == pytest.approx(-lowest, rel=1e-9)
+
+
 def test_embedding_of_equal_objects_is_one_point():
     result = measures.constant_shift_embedding(np.zeros((4, 4)))
     assert result.shift == 0 and not result.vectors.any()

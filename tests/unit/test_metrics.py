@@ -139,13 +139,18 @@ def test_bad_input():
         metrics.align_labels([0, 1], [0, 1, 1])
     with pytest.raises(ValueError, match="n_clusters=0"):
         metrics.align_labels([0, 1], [0, 1], 0)
-    for p in ([0.5, 0.6], [-0.1, 1.1], [np.nan, 1.0]):
+    for p in ([0.5, 0.5003], [-0.1, 1.1], [np.nan, 1.0]):
         with pytest.raises(ValueError, match="p must hold finite probabilities"):
             metrics.entropy_bits(p)
     with pytest.raises(ValueError, match="p must hold at least one"):
         metrics.entropy_bits([])
     with pytest.raises(ValueError, match="finite probabilities"):
         metrics.coclustering([[0.5, 0.6], [0.5, 0.5]])
+
+
+def test_probabilities_of_single_precision_are_taken():
+    p = np.random.default_rng(0).dirichlet(np.ones(1000)).astype(np.float32)
+    assert metrics.entropy_bits(p * np.float32(1.00005)) == pytest.approx(metrics.entropy_bits(p), abs=1e-3)
 
 
 def test_mixed_labels_are_named_and_no_information_is_no_negative_zero():

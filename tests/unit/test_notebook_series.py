@@ -69,8 +69,10 @@ def test_own_table_is_read_clustered_and_decides_the_claims(tmp_path, monkeypatc
     for labels in (space["pc_labels"], space["cc_labels"]):
         assert (gc.align_labels(group, labels, 3) == group).all()
     pyplot.close("all")
-    verdicts = {line["id"]: line["verdict"] for line in map(json.loads, record.read_text().splitlines())}
-    assert set(verdicts) == {"mtc-mussel", "mussel-mf-gibbs"} | {
-        f"mussel-{x}" for x in ("cor", "path", "bic", "table1")
-    }
-    assert set(verdicts.values()) <= {"reproduced", "in part", "refuted"}
+    decided = {line["id"]: line for line in map(json.loads, record.read_text().splitlines())}
+    limit = decided.pop("mussel-mf-gibbs")
+    assert (limit["verdict"] == "reproduced") == (limit["obtained"] <= 0.05)
+    # Published are 9, 4, 7 and 5 clusters and two that split; three are offered here, and both methods find them.
+    assert {id: line["verdict"] for id, line in decided.items()} == dict.fromkeys(
+        ["mtc-mussel", *(f"mussel-{x}" for x in ("cor", "path", "bic", "table1"))], "refuted"
+    )

@@ -170,15 +170,25 @@ def test_finds_the_sources(four_sources):
 @pytest.mark.parametrize("inference", ["meanfield", "gibbs"])
 def test_both_ways_agree(four_sources, inference):
     first, second, _ = four_sources
-    values = []
+    values, ends = [], []
     for embedding in (False, True):
         model = gc.PairwiseClustering(4, inference, embedding, n_sweeps=60, random_state=0)
         betas = np.geomspace(0.02, 0.4, 10)
         runs = [model.anneal(-squared_euclidean_distances(Y), betas) for Y in (first, second)]
         values.append(gc.generalization_capacity(*runs))
         assert runs[0].costs[-1] == pytest.approx(squared_errors(runs[0].labels(), first), rel=1e-5)
-    np.testing.assert_allclose(values[0].curve[:4], values[1].curve[:4], atol=0.2)
-    assert values[0].value == pytest.approx(values[1].value, abs=0.02)
+        ends.append(runs[0])
+    assert values[0].curve[0] == pytest.approx(values[1].curve[0], abs=0.01)
+    # At the third step the groups separate, and a chain of 60 sweeps depends on its start. From the fourth on the two
+    # chains sample the same distribution; the two mean fields differ by what a soft cluster weighs.
+    np.testing.assert_allclose(
+        values[0].curve[3:], values[1].curve[3:], atol=0.04 if inference == "meanfield" else 0.01
+    )
+    for t in range(4, 10):
+        order = gc.metrics.align_labels(ends[0].labels(t), ends[1].labels(t), 4)
+        names = [order[ends[1].labels(t) == k][0] for k in range(4)]
+        h = [run.potentials[t] - run.potentials[t].mean(axis=1, keepdims=True) for run in ends]
+        np.testing.assert_allclose(h[0][:, names], h[1], atol=0.05 * np.abs(h[1]).max())
 
 
 def test_embedding_of_any_symmetric_matrix():

@@ -159,6 +159,18 @@ def test_similarities_against_scipy(measure):
         assert np.array_equal(X, X.T) and X.diagonal() == pytest.approx(maximum)
 
 
+def test_both_views_have_the_larger_maximum_whichever_has_it():
+    data = table(12, 6)
+    data[:, 1::2] *= 3  # the second view
+    for factor in (1, 9):
+        data[:, ::2] *= factor
+        pair = gc.interleave(data).similarities("euclidean")
+        wide = max(pdist(X, "sqeuclidean").max() for X in (data[:, ::2], data[:, 1::2]))
+        assert pair.maximum == pytest.approx(wide) and min(X.min() for X in pair) >= -1e-5 * wide
+        above = gc.interleave(data).similarities("euclidean", positive=True)
+        assert above.maximum == pytest.approx(1.01 * wide) and min(X.min() for X in above) > 0.009 * wide
+
+
 def test_path_over_the_union_is_a_part_of_one_matrix():
     data = table(20, 4)
     views = gc.random_split(data, "path", n_objects=6, random_state=0)

@@ -1,10 +1,13 @@
 """run.py: what it says when it cannot start, and when it installs; no real environment is made here."""
 
 import importlib.util
+import json
+import platform
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -125,7 +128,7 @@ def test_words_are_handed_over(run, monkeypatch, words, expected):
 
 def test_the_summary_counts_and_returns_the_worst_status(run, monkeypatch, capsys):
     (Path(run.ROOT) / "notebooks").mkdir()
-    (Path(run.ROOT) / "notebooks" / "00_a.ipynb").touch()
+    (Path(run.ROOT) / "notebooks" / "00_a.ipynb").write_text('{"cells": []}')
     environments = []
 
     def call(command, env, **_):
@@ -144,3 +147,81 @@ def test_the_summary_counts_and_returns_the_worst_status(run, monkeypatch, capsy
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "6 passed, 4 failed, 4 skipped" and "pytest ended with 2" in lines[-3]
     assert ["GENCAP_DATA" in e for e in environments] == [True, False, True]
+    monkeypatch.setattr(run.platform, "machine", lambda: "x86_64")
+    assert run.test("python", ["--with-processor", "generic"]) == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "9 passed, 6 failed, 6 skipped" and "==== generic: 0 compared outputs changed ====" in lines
+    assert [e.get("NUMBA_CPU_NAME") for e in environments[3:]] == [None, None, None, "generic"]
+    assert "GENCAP_DATA" not in environments[-1]
+    monkeypatch.setattr(run.platform, "machine", lambda: "arm64")
+    assert run.test("python", ["--processors", "generic", "nehalem"]) == 0 and len(environments) == 7
+    assert "left out on arm64: generic, nehalem" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["--processors", "nehalen"], ["--processors", "no*.ipynb"], ["unit"]])
+def test_what_a_test_command_does_not_accept_is_said_before_anything_is_installed(run, calls, words, capsys):
+    with pytest.raises(SystemExit):
+        run.main(["test", *words])
+    assert words[-1] in capsys.readouterr().err and calls == []
+
+
+@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="settings of x86-64")
+def test_a_setting_changes_what_numpy_openblas_and_numba_use(run, monkeypatch):
+    monkeypatch.setenv("NPY_DISABLE_CPU_FEATURES", "")
+    code = """
+import json, numpy, threadpoolctl
+from numba.core.registry import cpu_target
+from numpy._core._multiarray_umath import __cpu_dispatch__ as names, __cpu_features__ as has
+wide = [n for n in names if has[n] and n.startswith(("AVX", "FMA", "X86_V3", "X86_V4"))]
+blas = {i["architecture"] for i in threadpoolctl.threadpool_info() if i["internal_api"] == "openblas"}
+print(json.dumps([wide, sorted(blas), cpu_target.target_context.codegen().magic_tuple()[1:]]))
+"""
+
+    def used(setting):
+        """What is in use under a setting; NumPy's warning of a name that it does not accept is an error."""
+        environment = {**run.os.environ, **run.variables(sys.executable, setting)}
+        found = subprocess.check_output([sys.executable, "-W", "error", "-c", code], env=environment, text=True)
+        return json.loads(found)
+
+    features, blas, target = used("nehalem")
+    assert features == [] and blas in ([], ["Nehalem"]) and target == used("as-is")[2]
+    features, blas, target = used("generic")
+    assert target == ["generic", ""] and [features, blas] == used("as-is")[:2]
+
+
+def test_changed_outputs_and_verdicts_are_listed(run, tmp_path, monkeypatch, capsys):
+    """On a notebook as it is: nbval's own comparison, the sanitising and the tags decide what counts."""
+    v4 = nbformat.v4
+
+    def cell(source, saved, *tags):
+        output = v4.new_output("stream", name="stdout", text=saved)
+        return v4.new_code_cell(source, execution_count=1, outputs=[output], metadata={"tags": list(tags)})
+
+    record = '{"id": "cc-075", "verdict": "refuted"}'
+    check = f"import os; print({record!r}, file=open(os.environ['GENCAP_CLAIMS_FILE'], 'a'))"
+    cells = [
+        cell("print('same')", "same\n"),
+        cell("print('twice 3 is', 2 * 3)", "twice 3 is 7\n"),
+        cell("print('ran in 3.1 s')", "ran in 2.7 s\n"),
+        cell(check + "; print('free')", "cc-075: published 5 | reproduced\n", "nbval-ignore-output"),
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), tmp_path / "a.ipynb")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "nbval_sanitize.cfg").write_bytes((ROOT / "tests" / "nbval_sanitize.cfg").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    assert run.test(sys.executable, ["--processors", "as-is", "a.ip*"]) == 1
+    output = capsys.readouterr().out
+    assert "==== as-is: 1 compared outputs changed ====\na.ipynb, Cell 1 (+ saved, - here)" in output
+    assert "  + twice 3 is 7\n" in output and "  - twice 3 is 6\n" in output
+    assert "==== verdicts that differ: 1 ====\ncc-075: saved reproduced; as-is refuted\n" in output
+    assert output.endswith("3 passed, 1 failed, 0 skipped\n")
+
+
+def test_a_verdict_differs_by_word_and_by_number_of_notebooks(run):
+    same = {"a": ["refuted"], "b": ["in part (corrected)"]}
+    assert run.differing({"saved": same, "generic": dict(same)}) == []
+    assert run.differing({"saved": same, "generic": {"a": ["refuted", "refuted"]}, "nehalem": same}) == [
+        "a: saved refuted; generic refuted, refuted; nehalem refuted",
+        "b: saved in part (corrected); generic none; nehalem in part (corrected)",
+    ]

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -166,7 +168,7 @@ def test_help_lists_the_parameters(tmp_path, capsys):
 def test_a_run_leaves_notebook_page_and_record(project):
     path = notebook(
         project / "notebooks" / "00_a.ipynb",
-        "import os, sys, gencap as gc\ngc.claims.check('cc-075', 5)\ngc.claims.check('cc-085', 4)",
+        "import os, sys, gencap as gc\nfor id, K in ('cc-075', 5), ('cc-085', 4): gc.claims.check(id, K, holds=K == 5)",
         "print(seed * 2, os.environ['OMP_NUM_THREADS'], sys.executable, os.getcwd())",
     )
     values, seen = runner.read_values(path, [("seed", "21")]), []
@@ -178,7 +180,7 @@ def test_a_run_leaves_notebook_page_and_record(project):
     assert record["parameters"] == values and record["seconds"] > 0 and "numpy" in record["versions"]
     assert {c["id"]: (c["verdict"], c["reason"]) for c in record["claims"]} == {
         "cc-075": ("reproduced", ""),
-        "cc-085": ("refuted", "with other parameters: seed=21"),
+        "cc-085": ("refuted", "not met; run with seed=21"),
     }
     outputs = nbformat.read(folder / "00_a.ipynb", 4).cells[-1].outputs
     assert outputs[0].text == f"42 1 {sys.executable} {path.parent}\n"
@@ -232,8 +234,11 @@ def test_every_input_counts(project, monkeypatch):
     saved.cells[-1].outputs = [nbformat.v4.new_output("stream", text="other outputs are no other source")]
     nbformat.write(saved, path)
     assert changed() == set()
-    notebook(path, "2")
+    saved.cells[0].source = "# Another title"
+    nbformat.write(saved, path)
     assert changed() == {"notebook"}
+    notebook(path, "2")
+    assert changed() == {"notebook", "code"}
 
 
 # Interruption -------------------------------------------------------------------------------------------------------
@@ -312,7 +317,7 @@ def test_a_failing_notebook_is_in_report_and_exit_status_and_the_others_run(proj
     folder = project / "notebooks"
     notebook(
         folder / "00_good.ipynb",
-        "import gencap as gc\ngc.claims.check('cc-075', 4, reason='noise <b> & more')",
+        "import gencap as gc\ngc.claims.check('cc-075', 4, holds=4 > 4, reasons=[(4 < 5, 'noise <b> & more')])",
         "import matplotlib.pyplot as plt\nplt.plot([1, 2]);",
     )
     notebook(folder / "01_bad.ipynb", "int('x')")
@@ -320,7 +325,7 @@ def test_a_failing_notebook_is_in_report_and_exit_status_and_the_others_run(proj
     notebook(folder / "scratch.ipynb", "1")  # not one of the numbered ones
     assert __main__.main(["all", "--jobs", "2"]) == 1
     said = capsys.readouterr()
-    assert "3 notebooks, 2 failed; 1 refuted" in said.out
+    assert "3 notebooks, 2 failed; quick run: 1 refuted, " in said.out
     assert "01_bad.ipynb: cell 2 raised ValueError: invalid literal" in said.err
     assert "02_broken.ipynb cannot be read as a notebook" in said.err
     page = (project / "build" / "report.html").read_text(encoding="utf-8")
@@ -347,20 +352,25 @@ def test_a_child_that_dies_is_a_failure(project, monkeypatch):
     monkeypatch.setattr(sys, "executable", "false" if os.name == "posix" else "where")
     (record,) = runner.run_all([path], jobs=1)
     assert record["status"] == "failed" and record["error"]["message"] == 1
-    assert "exit status" in report.write([record], []).read_text(encoding="utf-8")
+    assert "exit status" in report.write([record]).read_text(encoding="utf-8")
 
 
-def fake_run(path, values, profile, verdict, changed=("profile",)):
+def fake_run(path, values, profile, verdict, changed=("profile",), started="2026-01-01T00:00:00+00:00"):
     """A finished run's record without running it."""
+    claim = {"id": "cc-075", "published": "5", "obtained": None, "verdict": verdict, "reason": "", "held": ""}
+    claim["rule"] = runner._rule("cc-075")
     record = {
         "notebook": path.name,
         "parameters": values,
         "changed": list(changed),
         "profile": profile,
         "status": "done",
-        "started": "2026-01-01T00:00:00+00:00",
+        "started": started,
+        "seconds": 1.5,
+        "seed": 7,
+        "versions": runner.versions(),
         "inputs": runner.inputs(path, values),
-        "claims": [{"id": "cc-075", "published": "5", "obtained": None, "verdict": verdict, "reason": ""}],
+        "claims": [claim],
     }
     runner.write_json(runner.run_folder(path, values) / "run.json", record)
     return record
@@ -376,6 +386,85 @@ def test_full_profile_records_are_merged_while_their_inputs_are_unchanged(projec
     assert [(c["verdict"], c["profile"]) for c in runner.gather_claims([record])] == [("reproduced", "full")]
     notebook(path, "2")
     assert [c["verdict"] for c in runner.gather_claims([record])] == ["needs full profile"]
+
+
+def cells(page, id):
+    """The texts of a claim's cells for the quick and for the full run in the report."""
+    row = page.split(f"<td class=id>{id}<")[1].split("</tr>")[0]
+    return [re.sub("<[^>]*>", " ", cell).split() for cell in row.split("<td>")[4:6]]
+
+
+def test_a_kept_full_run_is_shown_beside_the_quick_one_and_says_when_it_is_older(project, capsys, monkeypatch):
+    first, second = (notebook(project / "notebooks" / f"0{n}_a.ipynb", "1") for n in range(2))
+    page, file = project / "build" / "report.html", project / "data" / "results" / "full.json"
+    quick, full = (runner.read_values(first, [("profile", p)]) for p in ("quick", "full"))
+    record = fake_run(first, quick, "quick", "needs full profile", changed=())
+
+    def reported():
+        assert __main__.main(["report"]) == 0
+        return capsys.readouterr().out, cells(page.read_text(encoding="utf-8"), "cc-075")
+
+    assert __main__.main(["keep"]) == 0 and "nothing new" in capsys.readouterr().out
+    all_but_one = len(claims.published()) - 1
+    said, shown = reported()
+    assert shown == [["needs", "full", "profile"], []]
+    assert f"quick run: 1 needs full profile, {all_but_one} not yet\nfull run: {all_but_one + 1} not yet" in said
+
+    fake_run(first, full, "full", "refuted")
+    fake_run(first, full | {"seed": 8}, "full", "reproduced", changed=("profile", "seed"))
+    assert __main__.main(["keep"]) == 0 and "kept: 00_a.ipynb\n" in capsys.readouterr().out
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    assert list(kept) == ["00_a.ipynb"] and str(project) not in file.read_text(encoding="utf-8")
+    assert kept["00_a.ipynb"]["versions"]["processor"] and kept["00_a.ipynb"]["seconds"] == 1.5
+    shutil.rmtree(project / "build")  # another machine: the quick run only
+    fake_run(first, quick, "quick", "needs full profile", changed=())
+    said, shown = reported()
+    assert shown == [["needs", "full", "profile"], ["refuted", "2026-01-01"]]
+    assert f"full run of 2026-01-01: 1 refuted, {all_but_one} not yet\n" in said
+    assert [c["verdict"] for c in runner.gather_claims([record])] == ["needs full profile"]  # of these runs alone
+
+    older = ["refuted", "2026-01-01", "older", "than", "the", "code"]
+    row = claims.published()["cc-075"]
+    with monkeypatch.context() as patch:
+        patch.setitem(row, "share", "10")  # decided by another rule now
+        assert reported()[1][1] == older
+    assert reported()[1][1] == older[:1] + ["2026-01-01"]
+    nb = nbformat.read(first, 4)
+    nb.cells[0].source = "# Another title"
+    nbformat.write(nb, first)
+    assert reported()[1][1] == older[:1] + ["2026-01-01"]
+    notebook(first, "2")
+    said, shown = reported()
+    assert shown == [["needs", "full", "profile", "older", "than", "the", "code"], older]
+    assert "; 1 of them older than the code" in said  # of the full run
+
+    # Kept notebook by notebook: another one joins, an earlier run changes nothing, a later one replaces.
+    fake_run(second, full, "full", "in part")
+    fake_run(first, full, "full", "reproduced", started="2025-12-31T00:00:00+00:00")
+    assert runner.keep() == ["01_a.ipynb"]
+    fake_run(first, full, "full", "reproduced", started="2026-01-02T00:00:00+00:00")
+    assert runner.keep() == ["00_a.ipynb"] and runner.keep() == []
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    assert {name: r["claims"][0]["verdict"] for name, r in kept.items()} == {
+        "00_a.ipynb": "reproduced",
+        "01_a.ipynb": "in part",
+    }
+    assert reported()[1][1] == ["reproduced", "2026-01-02"]
+    second.unlink()
+    runner.keep()
+    assert list(json.loads(file.read_text(encoding="utf-8"))) == ["00_a.ipynb"]
+
+
+def test_keeping_a_record_makes_no_run_stale(project, monkeypatch):
+    (project / "embedded" / "results").mkdir(parents=True)
+    (project / "embedded" / "table.csv").write_text("1", encoding="utf-8")
+    monkeypatch.setattr(runner, "data_path", lambda name="": project / "embedded" / name)
+    path = notebook(project / "notebooks" / "00_a.ipynb", "1")
+    before = runner.inputs(path, {})
+    (project / "embedded" / "results" / "full.json").write_text("{}", encoding="utf-8")
+    assert runner.inputs(path, {}) == before
+    (project / "embedded" / "table.csv").write_text("2", encoding="utf-8")
+    assert {k for k, v in runner.inputs(path, {}).items() if v != before[k]} == {"data"}
 
 
 def test_records_of_another_ledger_or_form_do_not_stop_the_report(project):

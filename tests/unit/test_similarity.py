@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 import scipy.sparse
 from numba import vectorize
-from oracles import assignments, boltzmann, coclustering, hardened_costs, plain_sweep, random_similarity
+from oracles import (
+    assignments,
+    boltzmann,
+    coclustering,
+    expected_potentials,
+    hardened_costs,
+    plain_sweep,
+    plug_in_cost,
+    random_similarity,
+    valley,
+)
 
 import gencap as gc
 from gencap.kernels import exp_negative
@@ -307,3 +317,23 @@ def test_exponential_of_the_kernels():
     x = np.concatenate([-np.geomspace(1e-300, 59.9, 2000), [0.0, -0.0, -60.0, -61.0, -1e300, -np.inf]])
     wanted = np.where(x > -60, np.exp(x), 0.0)
     np.testing.assert_allclose(exponential(x), wanted, rtol=2e-15, atol=0)
+
+
+@pytest.mark.parametrize("mode", [GIBBS, METROPOLIS], ids=["gibbs", "metropolis"])
+@pytest.mark.parametrize("rule", RULES, ids=IDS)
+def test_sampled_potentials_are_boltzmann_means(rule, mode):
+    """000 section 4.3: potentials averaged over sweeps against the exact expectation, by enumeration."""
+    positive, n_sweeps = rule.kind == RATIO, 12000
+    X, labelings = valley(2, np.random.default_rng(19))
+    X = rule.scale * X if rule.kind == QUADRATIC else X
+    X = np.where(np.eye(8, dtype=bool), 0.0, X - X.min() + 0.1) if positive else X
+    weights = np.ones(8)
+    beta = {QUADRATIC: 0.8, ASSOCIATION: 4.0, RATIO: 2.0}[rule.kind]
+    costs = np.array([plug_in_cost(np.eye(2)[row], X, rule, weights) for row in labelings])
+    wanted, spread = expected_potentials(labelings, boltzmann(costs, beta), X, rule, weights)
+    state = State(X, rule, weights, 2, np.random.default_rng(20))
+    state.start_labels(np.array([0, 0, 0, 1, 1, 1, 0, 1]))
+    h = state.sample(mode, beta, n_sweeps)
+    assert list(state.labels()[[0, 3]]) == [0, 1]  # still in the valley that was enumerated
+    assert (np.abs(h - h[:, :1] - wanted) < 5 * spread * np.sqrt(5 / n_sweeps) + 1e-3).all()
+    assert spread[6:].max() > 0.01
