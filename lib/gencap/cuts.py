@@ -62,7 +62,7 @@ class NormalizedCut(SimilarityClustering):
     inference : {"meanfield", "gibbs", "metropolis"}
         How the probabilities on the fine grid are computed; cooling is always Gibbs.
     n_init : int
-        Random starts that are cooled; the one of lowest cost is kept.
+        Random starts that are cooled, beside one from the leading eigenvectors; the lowest cost is kept.
     n_sweeps : int
         Sweeps that the samplers average over at every temperature (not used by mean field).
     random_state : int, Generator, RandomState or None
@@ -137,7 +137,8 @@ class AdaptiveRatioCut(SimilarityClustering):
     n_init : int
         Starts that are cooled; every second one is lopsided, with objects of low degree alone in their clusters: from
         a random start, the branch that leads to balanced partitions never finds the singletons of Ratio Cut. Below
-        p = 1.3 the labels of strongly shifted correlation clustering are offered besides.
+        p = 1.3 the labels of strongly shifted correlation clustering are offered besides, and always those from the
+        leading eigenvectors.
     n_sweeps : int
         Sweeps that the samplers average over at every temperature (not used by mean field).
     random_state : int, Generator, RandomState or None

@@ -35,10 +35,10 @@ class PairwiseClustering(SimilarityClustering):
         cluster sizes and sums follow.
     embedding : bool
         Take the way over vectors: constant-shift embedding of D = -X, then annealed k-means on the vectors (by
-        expectation-maximisation for "meanfield", sequential sampling for "gibbs"), from hot to cold. The
+        expectation-maximisation for "meanfield", sequential sampling for "gibbs"), from hot to cold on its grid. The
         trajectory then has centroids, and X must be dense.
     n_init : int
-        Random starts that are cooled; the one of lowest cost is kept.
+        Random starts that are cooled (with `embedding`, annealing runs), beside one from the leading eigenvectors; the lowest cost is kept.
     n_sweeps : int
         Sweeps that the samplers average over at every temperature.
     random_state : int, Generator, RandomState or None
@@ -50,6 +50,10 @@ class PairwiseClustering(SimilarityClustering):
 
     Notes
     -----
+    `fit` gives the labels at the coldest step of a temperature grid, not those of k-means: the default grid ends at 20
+    units (120 with `embedding`), and clusters that are closer than its last temperature resolves share their members by
+    the search at zero temperature, whose lowest cost is that of k-means. `anneal` with colder betas resolves them.
+
     The temperature unit is N / l1 with the top eigenvalue l1 of the centred X; for X = -D it is the 1 / (2 lambda_max)
     of k-means.
 
@@ -85,7 +89,8 @@ class PairwiseClustering(SimilarityClustering):
         X : array_like or scipy.sparse matrix, shape (N, N)
             Symmetric similarities, not written to.
         betas : array_like, shape (T,), or None
-            Ascending inverse temperatures; None takes .8 to 20 units in 25 steps.
+            Ascending inverse temperatures; None takes .8 to 20 units in 25 steps (with `embedding` .9 to 120 in 40, as
+            `AnnealedKMeans`).
         init : Trajectory or None
             At every beta start from its assignments (with `embedding`, its centroids): paired starts.
 

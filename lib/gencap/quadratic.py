@@ -29,7 +29,7 @@ class CorrelationClustering(SimilarityClustering):
     inference : {"meanfield", "gibbs", "metropolis"}
         How the probabilities on the fine grid are computed; cooling is always Gibbs.
     n_init : int
-        Random starts that are cooled; the one of lowest cost is kept.
+        Random starts that are cooled, beside one from the leading eigenvectors; the lowest cost is kept.
     n_sweeps : int
         Sweeps that the samplers average over at every temperature (not used by mean field).
     random_state : int, Generator, RandomState or None

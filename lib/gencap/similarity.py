@@ -1,10 +1,12 @@
 """What all models on similarity matrices share: one state, one way to cool and one way to heat.
 
 **Cool, then heat.** A few random starts are cooled on a coarse grid by Gibbs sampling and end in a zero-temperature
-descent; the one of lowest cost is kept.  From there the fine grid is swept from cold to hot, and the assignment
-probabilities are read off that branch.  Cooling alone gets stuck: the transition into the ordered state is of first
-order, and a run that is cooled through it may keep two of the true clusters merged far below the temperature where
-they should part.
+descent.  One more start comes from the leading eigenvectors: a single temperature unit is that of the widest or
+strongest cluster, and others freeze before the cooling begins.  Where the best start ended, clusters are merged, parted
+and their halves moved as long as the exact cost falls.  From there the fine grid is swept from cold to hot, and the
+assignment probabilities are read off that branch.  Cooling alone gets stuck: the transition into the ordered state is
+of first order, and a run that is cooled through it may keep two of the true clusters merged far below the temperature
+where they should part.
 
 **Units.** Similarity models order first at an inverse temperature set by the top eigenvalue of their matrix
 (`unit`); the default grid is .8 to 20 of it in 25 steps.
@@ -282,7 +284,8 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
     """Base of the estimators that cluster a similarity matrix; a subclass says what its cost is.
 
     A subclass gives `_rule()` (a `Rule`), `_cost(links, diagonal, size, constant)`, and where they differ from the
-    quadratic models' `_weights(X)`, `_unit(X)`, `_constant(X)` and `_starts(...)`.
+    quadratic models' `_weights(X)`, `_unit(X)`, `_constant(X)`, `_starts(...)` and `_quadratic_form(X)`. `_cost` takes
+    stacks of sums as well: links (..., K, K), diagonal and size (..., K).
     """
 
     def __init__(self, n_clusters=2, inference="meanfield", n_init=3, n_sweeps=120, random_state=None):
@@ -360,7 +363,7 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         return state.labels()
 
     def _starts(self, X, rng):
-        """(labels, first cooling step in units) of every restart."""
+        """(labels, first cooling step in units) of every start, the random ones first."""
         return [(rng.integers(self.n_clusters, size=X.shape[0]), 0.0) for _ in range(self.n_init)]
 
     def _quadratic_form(self, X):
@@ -484,7 +487,13 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         Returns
         -------
         Trajectory
-            float32 probabilities and potentials.
+            float32 probabilities and potentials; `start_costs` says where the starts of the search ended. Where
+            clusters are one at the coldest step (of at least 10 units), the labels are those of the lowest cost found.
+
+        Warns
+        -----
+        RestartWarning
+            The best ways of the search ended at clearly different costs.
 
         Raises
         ------

@@ -58,7 +58,9 @@ def groups(seed):
 def points(sizes, spreads, centers, seed=0):
     rng, labels = np.random.default_rng(seed), np.repeat(np.arange(len(sizes)), sizes)
     centers = np.asarray(centers, float)
-    return centers[labels] + np.take(spreads, labels)[:, None] * rng.standard_normal((len(labels), centers.shape[1])), labels
+    return centers[labels] + np.take(spreads, labels)[:, None] * rng.standard_normal(
+        (len(labels), centers.shape[1])
+    ), labels
 
 
 def scattered(n_clusters, size, spread, n_features=2, seed=0):
