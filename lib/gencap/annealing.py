@@ -73,9 +73,9 @@ class Trajectory:
         Inverse temperature of the first split, the unit of the default grid.
     converged : ndarray of bool, shape (T,), or None
         Whether the step settled before the limit of sweeps; None where nothing settles (samplers, step counts).
-    start_costs : ndarray, shape (n_starts,), or None
-        Costs at which the starts of a model on similarities ended at zero temperature: the random ones, then the
-        embedded one. How far they differ says how sure the search can be of the lowest.
+    start_costs : ndarray, shape (n_starts + 1,), or None
+        Costs at which the starts of a model on similarities ended at zero temperature: the random ones, the embedded
+        one, and last the lowest cost after merging and parting clusters. How far they differ says how sure it is.
     """
 
     betas: np.ndarray

@@ -520,7 +520,7 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         return run
 
     def _search(self, X, unit, constant, starts, seeds, seed):
-        """Labels of the lowest cost found, and the cost at which every start ended."""
+        """Labels of the lowest cost found; the costs at which every start ended, and last that lowest one."""
         rng = np.random.default_rng(seed)
         ends = [
             self._cool(X, unit, np.random.default_rng(seed), start) for seed, start in zip(seeds, starts, strict=True)
@@ -545,7 +545,7 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
                     RestartWarning,
                     stacklevel=4,
                 )
-        return found[0][0], costs
+        return found[0][0], np.append(costs, found[0][1])
 
     def _heat(self, state, betas, unit, init, constant, cold=None):
         mode = MODES[self.inference]

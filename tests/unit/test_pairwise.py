@@ -107,7 +107,7 @@ def test_fit_finds_the_ground_state_of_small_graphs():
 
 
 def test_two_tight_groups_and_a_wide_one_cost_what_k_means_finds():
-    """One temperature unit, that of the wide group, does not resolve the tight ones: cooling alone ends 15 to 50 % up."""
+    """One temperature unit, that of the wide group, does not resolve the tight ones: cooling alone ends a third up."""
     for seed in range(3):
         rng = np.random.default_rng(seed)
         Z = rng.standard_normal((180, 2)) * np.repeat([[0.02], [0.02], [1.0]], 60, axis=0)
@@ -129,8 +129,7 @@ def test_ground_state_of_groups_of_unequal_strength():
         X = X + X.T + np.where(group[:, None] == group, 3 * 10.0**-group, 0.0)
         run = gc.PairwiseClustering(3, n_init=8, random_state=seed).anneal(X)
         best = all_costs(labelings, X, 3).min()
-        assert run.start_costs.min() >= best - 1e-5 * abs(best)
-        assert run.costs[-1] == pytest.approx(best, rel=1e-4)
+        assert run.start_costs.min() == run.start_costs[-1] == pytest.approx(best, rel=1e-5)
 
 
 def test_embedding_has_the_range_of_annealed_k_means(four_sources):
