@@ -22,7 +22,15 @@ from .checks import as_array, check_labels
 __all__ = ["Trajectory", "beta_grid", "check_betas"]
 
 COINCIDENT = 0.1  # clusters whose normalised memberships differ by less (total variation) are counted once
-STORED = ("betas", "probabilities", "potentials", "costs", "centroids", "unit", "start_costs")  # what `Trajectory.save` writes
+STORED = (
+    "betas",
+    "probabilities",
+    "potentials",
+    "costs",
+    "centroids",
+    "unit",
+    "start_costs",
+)  # what `Trajectory.save` writes
 OCCUPIED = 0.01  # share of the mass below which a cluster counts as empty
 
 

@@ -38,7 +38,8 @@ class PairwiseClustering(SimilarityClustering):
         expectation-maximisation for "meanfield", sequential sampling for "gibbs"), from hot to cold on its grid. The
         trajectory then has centroids, and X must be dense.
     n_init : int
-        Random starts that are cooled (with `embedding`, annealing runs), beside one from the leading eigenvectors; the lowest cost is kept.
+        Random starts that are cooled, beside one from the leading eigenvectors (with `embedding`: annealing runs); the
+        lowest cost is kept.
     n_sweeps : int
         Sweeps that the samplers average over at every temperature.
     random_state : int, Generator, RandomState or None

@@ -35,7 +35,9 @@ COOLING_SWEEPS = 12
 HEATING_SWEEPS = 60
 KRYLOV_STEPS = 6  # at least; see `leading_vectors`
 COLD, TIED = 10, 4e-3  # units; difference of two potentials times beta that is within the tolerance of the sweeps
-MORE = 4  # embedded starts where one start alone was best
+MORE = 4  # embedded starts where one start alone was best by far
+FEW, REHEATED, WARM = 300, 4, 1.5  # objects up to which a solution that one start alone found is cooled again, how
+# often, and from where (units)
 DISAGREEMENT = 0.05  # of the cost; see `RestartWarning`
 TRIED = 3  # moves of halves of clusters before the search gives up
 SETTLED, TOLERANCE, SKIP = 0.003, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
@@ -227,9 +229,13 @@ def temperature_unit(numerator, eigenvalue):
 def leading_vectors(X, weights, diagonal, sign, n_vectors, dimension, rng):
     """Vectors that part the objects at zero temperature, shape (N, n_vectors): a low-rank view of the cost.
 
-    Leading eigenvectors of W^-1/2 (sign X + diagonal) W^-1/2 without its constant direction W^1/2, times the roots of
-    their eigenvalues (above the lowest) and W^-1/2, from a block Krylov space of about `dimension` dimensions: a descent
-    follows, so no digits are needed.
+    Leading eigenvectors of W^-1/2 (sign X + diagonal) W^-1/2 without its constant direction W^1/2, times W^-1/2 and the
+    roots of their eigenvalues (above the lowest). A block Krylov space of about `dimension` dimensions will do: a
+    descent follows, so no digits are needed.
+
+    Parameters
+    ----------
+    X : (N, N), its diagonal not used; weights, diagonal : (N,); sign : 1.0 or -1.0
     """
     root = 1 / np.sqrt(weights)[:, None]
     constant = 1 / root / np.linalg.norm(1 / root)
@@ -266,7 +272,7 @@ class RestartWarning(UserWarning):
     """The search was led to clearly different costs by its best starts: more of them might find a lower one.
 
     Given once per call of `anneal` or `fit` of a model on similarities: when one start alone ended within 5 percent of
-    the lowest cost, and neither merging and parting the clusters of the next best nor further embedded starts led there.
+    the lowest cost, and neither merging and parting the clusters of the next best nor more embedded starts led there.
     """
 
 
@@ -545,7 +551,16 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
                     RestartWarning,
                     stacklevel=4,
                 )
-        return found[0][0], np.append(costs, found[0][1])
+        labels, cost = found[0]
+        alone = others and costs[others[0]] > cost + 1e-3 * clear
+        if alone and X.shape[0] <= FEW:
+            # A glass: what is warmed up again just above the freezing ends lower than a new start does.
+            for _ in range(REHEATED):
+                again = self._cool(X, unit, rng, (labels, WARM))
+                again, value = self._rearranged(X, again, self._labels_cost(again, X, constant), unit, constant, rng)
+                if value < cost - 1e-6 * abs(cost):
+                    labels, cost = again, value
+        return labels, np.append(costs, cost)
 
     def _heat(self, state, betas, unit, init, constant, cold=None):
         mode = MODES[self.inference]

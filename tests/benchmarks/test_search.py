@@ -1,19 +1,24 @@
 """How far above the best known cost every model ends: default parameters, seeds 0 to 4, every run counted.
 
-The gap of a run is (cost - best) / (|best| + spread), the spread being the standard deviation of the costs of 20 random
-labelings. The best known costs stand in `best_known.json`. `python tests/benchmarks/test_search.py [part of a name]`
-looks for better ones: scikit-learn, many starts of the library, the truth, each brought to where no single move helps,
-then hundreds of kicks of the best. The benchmark itself lowers a stored cost that a run undercuts.
+The gap of a run is (cost - best) / (|best| + spread), the spread being the standard deviation of the costs of 20
+random labelings. "Search" is the lowest cost that the search of a model on similarities found; the labels are those at
+the coldest step of the default grid, whose temperature may not resolve what the search found. Other models have only
+the labels.
+
+The best known costs stand in `best_known.json`. `python tests/benchmarks/test_search.py [beginning of a name]` looks
+for better ones: scikit-learn, many starts of the library, slow cooling and the truth, each brought to where no single
+move helps, then seconds of kicks of the best. The benchmark itself lowers a stored cost that a run undercuts, and fails
+saying so.
 """
 
 import json
 import sys
 import time
+import warnings
 from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pytest
 import scipy.sparse
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.neighbors import kneighbors_graph
@@ -105,6 +110,7 @@ def reaching(data, offset):
 
 CC, PC, NC, ARC = gc.CorrelationClustering, gc.PairwiseClustering, gc.NormalizedCut, gc.AdaptiveRatioCut
 WIDE = [[0, 0], [0.3, 0], [12, 0]]  # the middle one is close to the first, the third wide
+SQUARE = 2.5 * np.array([[np.cos(a), np.sin(a)] for a in np.arange(4)])
 RING = [[np.cos(a), np.sin(a)] for a in np.arange(6)]
 
 # name: (model, data)
@@ -117,7 +123,10 @@ PROBLEMS = {
     "cc graph 300, shift -.3": (CC(5, shift=-0.3), lambda: signed(300, 5, 0.8, 4)),
     "cc graph 120, shift .4": (CC(4, shift=0.4), lambda: signed(120, 4, 0.5, 5)),
     "cc strengths 1 to 100": (CC(4), lambda: blocks((60, 50, 40, 30), (100, 20, 5, 1), -1, 5, 0, False)),
-    "cc small and strong, 250": (CC(6), lambda: blocks((100, 60, 40, 25, 15, 10), (1, 2, 4, 8, 16, 32), -1, 4, 1, False)),
+    "cc small and strong, 250": (
+        CC(6),
+        lambda: blocks((100, 60, 40, 25, 15, 10), (1, 2, 4, 8, 16, 32), -1, 4, 1, False),
+    ),
     "cc noise 100": (CC(3), lambda: random_matrix(100, 2)),
     "cc yeast, shift -.35": (CC(6, shift=-0.35), yeast),
     # Cuts
@@ -167,7 +176,7 @@ PROBLEMS = {
         f"arc {p:g} {name}": (ARC(n_clusters, p=p), data)
         for p, chosen in ((1.0, "abcd"), (1.2, "abde"), (1.5, "abcef"), (2.0, "acdf"))
         for key, (name, n_clusters, data) in {
-            "a": ("kernel, unequal", 4, lambda: kernel(points((80, 60, 40, 20), (0.3, 0.6, 0.9, 1.2), np.multiply(RING[:4], 2.5)), 1)),
+            "a": ("kernel, unequal", 4, lambda: kernel(points((80, 60, 40, 20), (0.3, 0.6, 0.9, 1.2), SQUARE), 1)),
             "b": ("noise 60", 3, lambda: random_matrix(60, 9, True)),
             "c": ("two clouds", 2, lambda: kernel(points((100, 100), (1, 1), [[0, 0], [3, 0]]), 1)),
             "d": ("blocks 300", 6, lambda: blocks((100, 80, 60, 30, 20, 10), (1,) * 6, 0.3, 0.9, 8)),
@@ -291,38 +300,44 @@ def lower_store(found):
 
 
 def measure(chosen=""):
-    """(model, problem, gaps of the seeds, CPU seconds of all) of every row, and the lowest costs of the problems."""
+    """Rows (model, problem, gaps of the search, gaps of the labels, CPU seconds) and lowest costs of the problems."""
     stored, rows, lowest = read_store(), [], {}
     for name, label, model, X in runs():
         if chosen not in f"{label} {name}":
             continue
         similarity_model, S, _ = similarities(name)
-        scale = spread(similarity_model, S)
         start = time.process_time()
-        fitted = [model.set_params(random_state=seed).anneal(X) for seed in SEEDS]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", gc.RestartWarning)
+            fitted = [model.set_params(random_state=seed).anneal(X) for seed in SEEDS]
         seconds = time.process_time() - start
-        costs = np.array([similarity_model.cost(run.labels(-1), S) for run in fitted])
-        best = min(stored.get(name, np.inf), costs.min())
-        lowest[name] = min(lowest.get(name, np.inf), float(costs.min()))
-        rows.append((label, name, (costs - best) / (abs(best) + scale), seconds))
+        labelled = np.array([similarity_model.cost(run.labels(-1), S) for run in fitted])
+        found = [c if run.start_costs is None else run.start_costs[-1] for c, run in zip(labelled, fitted, strict=True)]
+        lowest[name] = min(lowest.get(name, np.inf), *map(float, labelled))
+        best, scale = min(stored.get(name, np.inf), lowest[name]), spread(similarity_model, S)
+        gaps = [(np.array(costs) - best) / (abs(best) + scale) for costs in (found, labelled)]
+        rows.append((label, name, *gaps, seconds))
     return rows, lowest
 
 
-HEADER = ["model", "problems", "median gap (%)", "worst gap (%)", "runs within .5 % (%)", "CPU (s)"]
+HEADER = ["model", "problems", "median gap (%)", "worst gap (%)", "runs within .5 % (%)", "of labels (%)", "CPU (s)"]
 
 
 def table(rows):
-    labels = list(dict.fromkeys(row[0] for row in rows))
-    for label in [*labels, "all"]:
+    for label in [*dict.fromkeys(row[0] for row in rows), "all"]:
         mine = [row for row in rows if label in (row[0], "all")]
-        gaps = np.concatenate([row[2] for row in mine])
-        within = 100 * (gaps <= CLOSE).mean()
-        yield [label, len(mine), 100 * np.median(gaps), 100 * gaps.max(), within, sum(row[3] for row in mine)]
+        found, labelled = (np.concatenate([row[column] for row in mine]) for column in (2, 3))
+        within = [100 * float((gaps <= CLOSE).mean()) for gaps in (found, labelled)]
+        seconds = sum(row[4] for row in mine)
+        yield [label, len(mine), 100 * float(np.median(found)), 100 * float(found.max()), *within, seconds]
 
 
 def test_cost_above_the_best_known(bench_table):
     measure("cc graph 30")
     rows, lowest = measure()
+    for label, name, found, labelled, _ in rows:
+        if max(found.max(), labelled.max()) > CLOSE:
+            print(f"{label}, {name}: search {np.round(100 * found, 2)} %, labels {np.round(100 * labelled, 2)} %")
     for row in table(rows):
         bench_table("Search: cost above the best known, seeds 0-4", HEADER, row)
     lowered = lower_store(lowest)
@@ -333,6 +348,6 @@ def test_cost_above_the_best_known(bench_table):
 
 if __name__ == "__main__":
     for problem in PROBLEMS:
-        if problem.startswith((sys.argv[1:] or [""])[0]):
+        if problem.startswith("".join(sys.argv[1:2])):
             cost = best_known(problem)
             print(problem, read_store().get(problem), "found", cost, "lowered" if lower_store({problem: cost}) else "")

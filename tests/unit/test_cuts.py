@@ -280,26 +280,22 @@ def test_ratio_cut_of_negative_links_keeps_both_clusters(n_objects):
 
 
 def test_no_seed_is_used_twice(monkeypatch):
-    """The start that small p adds has a stream of its own."""
+    """The start that small p adds has a stream of its own, and so has what follows the starts."""
     used = []
-    spied = gc.AdaptiveRatioCut._cool
 
-    def cool(self, X, unit, rng, start):
-        used.append(tuple(rng.bit_generator.seed_seq.spawn_key))
-        return spied(self, X, unit, rng, start)
+    def spied(function):
+        def noted(self, X, *rest):
+            rng = next(a for a in rest if isinstance(a, np.random.Generator))
+            used.append((function.__name__, rng.bit_generator.seed_seq.spawn_key))
+            return function(self, X, *rest)
 
-    monkeypatch.setattr(gc.AdaptiveRatioCut, "_cool", cool)
-    monkeypatch.setattr(gc.AdaptiveRatioCut, "_starts", spy := _keep_key(gc.AdaptiveRatioCut._starts, used))
+        return noted
+
+    for name in ("_starts", "_cool", "_embedded_start"):
+        monkeypatch.setattr(gc.AdaptiveRatioCut, name, spied(getattr(gc.AdaptiveRatioCut, name)))
     gc.AdaptiveRatioCut(3, p=1.0, n_init=2, random_state=0).anneal(positive_graph(12, 0))
-    assert spy and len(used) == 4 == len(set(used))
-
-
-def _keep_key(function, used):
-    def kept(self, X, rng):
-        used.append(tuple(rng.bit_generator.seed_seq.spawn_key))
-        return function(self, X, rng)
-
-    return kept
+    assert [name for name, _ in used[:5]] == ["_starts", "_cool", "_cool", "_cool", "_embedded_start"]
+    assert len({key for _, key in used[:5]}) == 5
 
 
 # Estimators -------------------------------------------------------------------------------------------------------
