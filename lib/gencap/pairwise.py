@@ -35,7 +35,8 @@ class PairwiseClustering(SimilarityClustering):
         cluster sizes and sums follow.
     embedding : bool
         Take the way over vectors: constant-shift embedding of D = -X, then annealed k-means on the vectors (by
-        expectation-maximisation for "meanfield", sequential sampling for "gibbs"), from hot to cold on its grid. The
+        expectation-maximisation for "meanfield", sequential sampling for "gibbs"), from hot to cold on its grid, and
+        at every temperature from the branch of the search without vectors; the lower coldest cost is kept. The
         trajectory then has centroids, and X must be dense.
     n_init : int
         Random starts that are cooled, beside one from the leading eigenvectors (with `embedding`: annealing runs); the
@@ -116,6 +117,16 @@ class PairwiseClustering(SimilarityClustering):
             self.n_clusters, self.inference, "sequential", self.n_init, self.n_sweeps, self.random_state
         )
         vectors = constant_shift_embedding(-X).vectors
-        run = model.anneal(vectors, beta_grid(unit, 0.9, 120, 40) if betas is None else betas, init)
-        costs = np.array([self._labels_cost(run.labels(t), X, 0.0) for t in range(run.n_steps)])
-        return Trajectory(run.betas, run.probabilities, run.potentials, costs, run.centroids, unit)
+        betas = beta_grid(unit, 0.9, 120, 40) if betas is None else betas
+        runs = [model.anneal(vectors, betas, init)]
+        if (
+            init is None
+        ):  # in many dimensions, annealing from hot to cold may lose its way: the search offers its solution
+            searched = super().anneal(X, betas)
+            mass = np.maximum(searched.probabilities.sum(axis=1, dtype=np.float64), 1e-300)
+            searched.centroids = searched.probabilities.transpose(0, 2, 1) @ vectors / mass[:, :, None]
+            runs.append(model.anneal(vectors, betas, searched))
+        costs = [np.array([self._labels_cost(run.labels(t), X, 0.0) for t in range(run.n_steps)]) for run in runs]
+        best = min(range(len(runs)), key=lambda n: costs[n][-1])
+        run = runs[best]
+        return Trajectory(run.betas, run.probabilities, run.potentials, costs[best], run.centroids, unit)
