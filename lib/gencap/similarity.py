@@ -237,20 +237,21 @@ def leading_vectors(X, weights, diagonal, sign, n_vectors, dimension, rng):
     ----------
     X : (N, N), its diagonal not used; weights, diagonal : (N,); sign : 1.0 or -1.0
     """
-    root = 1 / np.sqrt(weights)[:, None]
-    constant = 1 / root / np.linalg.norm(1 / root)
-    diagonal = (diagonal - sign * X.diagonal().astype(np.float64))[:, None]
+    root = (1 / np.sqrt(weights)).astype(X.dtype)[:, None]
+    constant = (np.sqrt(weights) / np.linalg.norm(np.sqrt(weights))).astype(X.dtype)[:, None]
+    sign = X.dtype.type(sign)
+    diagonal = (diagonal - sign * X.diagonal()).astype(X.dtype)[:, None]
 
     def product(V):
         V = root * (V - constant * (constant.T @ V))
-        V = root * (sign * (X @ V.astype(X.dtype)) + diagonal * V)
+        V = root * (sign * (X @ V) + diagonal * V)
         return V - constant * (constant.T @ V)
 
-    blocks = [np.linalg.qr(rng.standard_normal((len(weights), n_vectors + 2)))[0]]
+    blocks = [np.linalg.qr(rng.standard_normal((len(weights), n_vectors + 2), X.dtype))[0]]
     for _ in range(max(KRYLOV_STEPS, dimension // (n_vectors + 2))):
         blocks.append(np.linalg.qr(product(blocks[-1]))[0])
     V = np.linalg.qr(np.hstack(blocks))[0]
-    small = V.T @ product(V)
+    small = (V.T @ product(V)).astype(np.float64)
     values, turn = np.linalg.eigh((small + small.T) / 2)
     return root * (V @ turn[:, -n_vectors:]) * np.sqrt(values[-n_vectors:] - min(values[0], 0.0))
 
@@ -380,7 +381,7 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         """Labels by k-means on the leading vectors; of a few tries those of lowest cost."""
         rule, weights, diagonal = self._quadratic_form(X)
         # What normalised costs look for may lie close together at the end of the spectrum.
-        dimension, n_tries = (60, 3) if rule.kind == kernels.QUADRATIC else (120, 10)
+        dimension, n_tries = (60, 2) if rule.kind == kernels.QUADRATIC else (120, 10)
         vectors = leading_vectors(X, weights, diagonal, np.sign(rule.scale), self.n_clusters, dimension, rng)
         tries = []
         for _ in range(n_tries):
@@ -557,9 +558,9 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
             # A glass: what is warmed up again just above the freezing ends lower than a new start does.
             for _ in range(REHEATED):
                 again = self._cool(X, unit, rng, (labels, WARM))
-                again, value = self._rearranged(X, again, self._labels_cost(again, X, constant), unit, constant, rng)
-                if value < cost - 1e-6 * abs(cost):
+                if (value := self._labels_cost(again, X, constant)) < cost - 1e-6 * abs(cost):
                     labels, cost = again, value
+            labels, cost = self._rearranged(X, labels, cost, unit, constant, rng)
         return labels, np.append(costs, cost)
 
     def _heat(self, state, betas, unit, init, constant, cold=None):

@@ -10,7 +10,6 @@ import gencap as gc
 from gencap.annealing import beta_grid
 from gencap.nulls import CapacityNull, capacity_null, evaluate, gaussian_table, permuted_table
 from gencap.protocols import interleave, random_split
-from gencap.similarity import State
 
 
 def planted(seed=0, n=8, k=3, d=12, noise=0.4):
@@ -26,11 +25,8 @@ class Quick(gc.CorrelationClustering):
     def anneal(self, X, betas=None, init=None):
         return super().anneal(X, betas if len(betas) <= 9 else betas[2::6], init)
 
-    def _cool(self, X, unit, rng, start, rule=None):
-        state = State(X, self._rule(), self._weights(X), self.n_clusters, rng)
-        state.start_labels(start[0])
-        state.descend(1e9 * unit)
-        return state.labels()
+    def _search(self, X, unit, constant, starts, seeds, seed):
+        return self._descend(X, starts[0][0], unit, np.random.default_rng(seed)), None
 
 
 class Watched(Quick):
