@@ -311,6 +311,7 @@ def test_views_do_not_share_the_random_start_of_a_frozen_model():
     pair = [X @ X.T for X in rng.random((2, 40, 3)) + 1]
     model = gc.CorrelationClustering(4, shift=-1e4, n_init=1, random_state=0)
     first = model.anneal(pair[0])
-    assert gc.generalization_capacity(first, model.anneal(pair[1], betas=first.betas)).value > 1  # what is avoided
+    # Cooling alone kept the start here, and one state for both gave more than 1 bit; the search leaves it.
+    assert gc.generalization_capacity(first, model.anneal(pair[1], betas=first.betas)).value < 0.1
     assert evaluate(model, pair).value < 0.1
     assert gc.select_n_clusters(model, *pair, [4], progress=False).capacities[0] < 0.1
