@@ -62,7 +62,7 @@ _ROOMS = {
         "relative_instability",
         "select_n_clusters",
     ),
-    "similarity": ("SimilarityClustering",),
+    "similarity": ("RestartWarning", "SimilarityClustering"),
     "sources": (),
     "transfer": (
         "TransferSelection",

@@ -25,9 +25,9 @@ COINCIDENT = 0.1  # clusters whose normalised memberships differ by less (total 
 # What `Trajectory.save` writes, and what of it a file may lack.
 STORED = (
     *("betas", "probabilities", "potentials", "costs", "centroids", "unit", "converged", "n_iter"),
-    *("capacity_entropy", "objects"),
+    *("capacity_entropy", "objects", "start_costs"),
 )
-OPTIONAL = {"potentials", "centroids", "converged", "n_iter", "capacity_entropy", "objects"}
+OPTIONAL = {"potentials", "centroids", "converged", "n_iter", "capacity_entropy", "objects", "start_costs"}
 OCCUPIED = 0.01  # share of the mass below which a cluster counts as empty; with many clusters half of 1/K
 ENTROPIES = ("final", "same")
 
@@ -86,6 +86,9 @@ class Trajectory:
         cost, at the step itself.
     objects : ndarray of str, shape (N,), or None
         Names of the objects, if the data had any.
+    start_costs : ndarray, shape (n_starts + 1,), or None
+        Costs at which the starts of a model on similarities ended at zero temperature: the random ones, the embedded
+        one, and last the lowest cost after merging and parting clusters. How far they differ says how sure it is.
 
     Raises
     ------
@@ -104,6 +107,7 @@ class Trajectory:
     n_iter: int = 0
     capacity_entropy: str = "final"
     objects: np.ndarray | None = None
+    start_costs: np.ndarray | None = None
 
     def __post_init__(self):
         self.betas, self.probabilities = check_betas(self.betas), np.asarray(self.probabilities)

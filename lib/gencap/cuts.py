@@ -62,7 +62,7 @@ class NormalizedCut(SimilarityClustering):
     inference : {"meanfield", "gibbs", "metropolis"}
         How the probabilities on the fine grid are computed; cooling is always Gibbs.
     n_init : int
-        Random starts that are cooled; the one of lowest cost is kept.
+        Random starts that are cooled, beside one from the leading eigenvectors; the lowest cost is kept.
     n_sweeps : int
         Sweeps that the samplers average over at every temperature (not used by mean field).
     random_state : int, Generator, RandomState or None
@@ -126,9 +126,9 @@ class NormalizedCut(SimilarityClustering):
         return [(_random_labels(X.shape[0], self.n_clusters, rng), 0.0) for _ in range(self.n_init)]
 
     def _cost(self, links, diagonal, size, constant):
-        degree = links.sum(axis=1)
         taken = size > 0
-        return 1.0 * taken.sum() - (np.diag(links)[taken] / degree[taken]).sum()
+        degree = np.where(taken, links.sum(axis=-1), 1.0)
+        return (taken - np.where(taken, np.einsum("...kk->...k", links), 0.0) / degree).sum(axis=-1)
 
 
 class AdaptiveRatioCut(SimilarityClustering):
@@ -149,7 +149,8 @@ class AdaptiveRatioCut(SimilarityClustering):
     n_init : int
         Starts that are cooled; every second one is lopsided, with objects of low degree alone in their clusters: from
         a random start, the branch that leads to balanced partitions never finds the singletons of Ratio Cut. Below
-        p = 1.3 the labels of strongly shifted correlation clustering are offered besides.
+        p = 1.3 the labels of strongly shifted correlation clustering are offered besides, and always those from the
+        leading eigenvectors.
     n_sweeps : int
         Sweeps that the samplers average over at every temperature (not used by mean field).
     random_state : int, Generator, RandomState or None
@@ -205,6 +206,10 @@ class AdaptiveRatioCut(SimilarityClustering):
                 starts.append((labels, np.inf))
         return starts
 
+    def _quadratic_form(self, X):
+        # At p = 2 the cost is that of pairwise clustering of X minus the degrees on the diagonal.
+        return Rule(kernels.ASSOCIATION, floor=RATIO_FLOOR, use_diagonal=True), self._weights(X), -_degrees(X)
+
     def _cool(self, X, unit, rng, start):
         labels = super()._cool(X, unit, rng, start, self._rule(KINK))
         if self.p < KINK:
@@ -212,9 +217,8 @@ class AdaptiveRatioCut(SimilarityClustering):
         return labels
 
     def _cost(self, links, diagonal, size, constant):
-        taken = np.flatnonzero(size)
-        return sum(
-            links[k, v] * kernels.ratio_factor(size[k], size[v], float(self.p))
-            for n, k in enumerate(taken)
-            for v in taken[n + 1 :]
-        )
+        k, v = np.triu_indices(size.shape[-1], 1)
+        few, many = np.minimum(size[..., k], size[..., v]), np.maximum(size[..., k], size[..., v])
+        taken, few, many = few > 0, np.maximum(few, 1), np.maximum(many, 1)
+        factor = np.exp((self.p - 1) * np.log1p((few / many) ** (1 / max(self.p - 1, 1e-9)))) / few
+        return (taken * links[..., k, v] * factor).sum(axis=-1)

@@ -37,10 +37,12 @@ class PairwiseClustering(SimilarityClustering):
         cluster sizes and sums follow.
     embedding : bool
         Take the way over vectors: constant-shift embedding of D = -X, then annealed k-means on the vectors (by
-        expectation-maximisation for "meanfield", sequential sampling for "gibbs"), from hot to cold. The
+        expectation-maximisation for "meanfield", sequential sampling for "gibbs"), from hot to cold on its grid, and
+        at every temperature from the branch of the search without vectors; the lower coldest cost is kept. The
         trajectory then has centroids, and X must be dense.
     n_init : int
-        Random starts that are cooled; the one of lowest cost is kept.
+        Random starts that are cooled, beside one from the leading eigenvectors (with `embedding`: annealing runs); the
+        lowest cost is kept.
     n_sweeps : int
         Sweeps that the samplers average over at every temperature.
     random_state : int, Generator, RandomState or None
@@ -54,6 +56,10 @@ class PairwiseClustering(SimilarityClustering):
 
     Notes
     -----
+    `fit` gives the labels at the coldest step of a temperature grid, not those of k-means: the default grid ends at 20
+    units (120 with `embedding`), and clusters that are closer than its last temperature resolves share their members by
+    the search at zero temperature, whose lowest cost is that of k-means. `anneal` with colder betas resolves them.
+
     The temperature unit is N / l1 with the top eigenvalue l1 of the centred X; for X = -D it is the 1 / (2 lambda_max)
     of k-means.
 
@@ -81,7 +87,8 @@ class PairwiseClustering(SimilarityClustering):
         return temperature_unit(X.shape[0], top_eigenvalue(X, lambda v: diagonal * v + centred(v)))
 
     def _cost(self, links, diagonal, size, constant):
-        return -0.5 * ((np.diag(links) + diagonal) / np.maximum(size, 1) + self._offset * size).sum()
+        inside = np.einsum("...kk->...k", links) + diagonal
+        return -0.5 * (inside / np.maximum(size, 1) + self._offset * size).sum(axis=-1)
 
     def anneal(self, X, betas=None, init=None):
         """Anneal on X and return the run; as for every model on similarities.
@@ -91,7 +98,8 @@ class PairwiseClustering(SimilarityClustering):
         X : array_like or scipy.sparse matrix, shape (N, N)
             Symmetric similarities, not written to.
         betas : array_like, shape (T,), or None
-            Ascending inverse temperatures; None takes .8 to 20 units in 25 steps.
+            Ascending inverse temperatures; None takes .8 to 20 units in 25 steps (with `embedding` .9 to 120 in 40, as
+            `AnnealedKMeans`).
         init : Trajectory or None
             At every beta start from its assignments (with `embedding`, its centroids): paired starts.
 
@@ -116,6 +124,13 @@ class PairwiseClustering(SimilarityClustering):
             self.n_clusters, self.inference, "sequential", self.n_init, self.n_sweeps, self.random_state
         )
         vectors = constant_shift_embedding(-X).vectors
-        run = model.anneal(vectors, beta_grid(unit, 0.8, 20, 25) if betas is None else betas, init)
-        costs = np.array([prepared._labels_cost(run.labels(t), X, 0.0) for t in range(run.n_steps)])
-        return signed(replace(run, costs=costs, unit=unit), self, given)
+        betas = beta_grid(unit, 0.9, 120, 40) if betas is None else betas
+        runs = [model.anneal(vectors, betas, init)]
+        if init is None:  # in many dimensions, annealing may lose its way: the search offers its solution
+            searched = super().anneal(X, betas)
+            mass = np.maximum(searched.probabilities.sum(axis=1, dtype=np.float64), 1e-300)
+            searched.centroids = searched.probabilities.transpose(0, 2, 1) @ vectors / mass[:, :, None]
+            runs.append(model.anneal(vectors, betas, searched))
+        costs = [np.array([prepared._labels_cost(run.labels(t), X, 0.0) for t in range(run.n_steps)]) for run in runs]
+        best = min(range(len(runs)), key=lambda n: costs[n][-1])
+        return signed(replace(runs[best], costs=costs[best], unit=unit), self, given)

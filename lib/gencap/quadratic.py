@@ -29,7 +29,7 @@ class CorrelationClustering(SimilarityClustering):
     inference : {"meanfield", "gibbs", "metropolis"}
         How the probabilities on the fine grid are computed; cooling is always Gibbs.
     n_init : int
-        Random starts that are cooled; the one of lowest cost is kept.
+        Random starts that are cooled, beside one from the leading eigenvectors; the lowest cost is kept.
     n_sweeps : int
         Sweeps that the samplers average over at every temperature (not used by mean field).
     random_state : int, Generator, RandomState or None
@@ -74,7 +74,8 @@ class CorrelationClustering(SimilarityClustering):
         return np.maximum(upper.data.astype(np.float64) + shift, 0).sum() + (pairs - upper.nnz) * max(shift, 0.0)
 
     def _cost(self, links, diagonal, size, constant):
-        return constant - (np.trace(links) + self._rule().shift * (size * (size - 1)).sum()) / 2
+        inside = np.trace(links, axis1=-2, axis2=-1)
+        return constant - (inside + self._rule().shift * (size * (size - 1)).sum(axis=-1)) / 2
 
 
 class MinCut(SimilarityClustering):
@@ -107,8 +108,9 @@ class MinCut(SimilarityClustering):
         return temperature_unit(self.n_clusters, top_eigenvalue(X, lambda v: constant * (v.sum() - v), self._sign))
 
     def _cost(self, links, diagonal, size, constant):
-        pairs = size.sum() ** 2 - (size**2).sum()
-        return self._sign * (links.sum() - np.trace(links) + self._offset * pairs) / 2
+        pairs = size.sum(axis=-1) ** 2 - (size**2).sum(axis=-1)
+        between = links.sum(axis=(-2, -1)) - np.trace(links, axis1=-2, axis2=-1)
+        return self._sign * (between + self._offset * pairs) / 2
 
 
 class MaxCut(MinCut):

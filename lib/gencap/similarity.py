@@ -1,10 +1,12 @@
 """What all models on similarity matrices share: one state, one way to cool and one way to heat.
 
 **Cool, then heat.** A few random starts are cooled on a coarse grid by Gibbs sampling and end in a zero-temperature
-descent; the one of lowest cost is kept.  From there the fine grid is swept from cold to hot, and the assignment
-probabilities are read off that branch.  Cooling alone gets stuck: the transition into the ordered state is of first
-order, and a run that is cooled through it may keep two of the true clusters merged far below the temperature where
-they should part.
+descent.  One more start comes from the leading eigenvectors: a single temperature unit is that of the widest or
+strongest cluster, and others freeze before the cooling begins.  Where the best start ended, clusters are merged, parted
+and their halves moved as long as the exact cost falls.  From there the fine grid is swept from cold to hot, and the
+assignment probabilities are read off that branch.  Cooling alone gets stuck: the transition into the ordered state is
+of first order, and a run that is cooled through it may keep two of the true clusters merged far below the temperature
+where they should part.
 
 **Units.** Similarity models order first at an inverse temperature set by the top eigenvalue of their matrix
 (`unit`); the default grid is .8 to 20 of it in 25 steps.
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
+from scipy.cluster.vq import kmeans2
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -33,13 +36,20 @@ from .checks import (
 from .kernels import similarity as kernels
 from .resources import one_thread
 
-__all__ = ["SimilarityClustering"]
+__all__ = ["RestartWarning", "SimilarityClustering"]
 
 INFERENCES = ("meanfield", "gibbs", "metropolis")
 MODES = {"meanfield": kernels.MEANFIELD, "gibbs": kernels.GIBBS, "metropolis": kernels.METROPOLIS}
 COOLING = np.geomspace(0.9, 6, 10)  # units; a random start needs to be cooled only from just above the transition
 COOLING_SWEEPS = 12
 HEATING_SWEEPS = 1000  # few temperatures need more than 20, and late sweeps are cheap: few rows move
+KRYLOV_STEPS = 6  # at least; see `leading_vectors`
+COLD, TIED = 10, 4e-3  # units; difference of two potentials times beta that is within the tolerance of the sweeps
+MORE = 4  # embedded starts where one start alone was best by far
+FEW, REHEATED, WARM = 300, 4, 1.5  # objects up to which a solution that one start alone found is cooled again, how
+# often, and from where (units)
+DISAGREEMENT = 0.05  # of the cost; see `RestartWarning`
+TRIED = 3  # moves of halves of clusters before the search gives up
 SETTLED, TOLERANCE, SKIP = 0.003, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
 
 
@@ -242,6 +252,57 @@ def temperature_unit(numerator, eigenvalue):
     return numerator / eigenvalue if eigenvalue > 0 else 1.0
 
 
+def leading_vectors(X, weights, diagonal, sign, n_vectors, dimension, rng):
+    """Vectors that part the objects at zero temperature, shape (N, n_vectors): a low-rank view of the cost.
+
+    Leading eigenvectors of W^-1/2 (sign X + diagonal) W^-1/2 without its constant direction W^1/2, times W^-1/2 and the
+    roots of their eigenvalues (above the lowest). A block Krylov space of about `dimension` dimensions will do: a
+    descent follows, so no digits are needed.
+
+    Parameters
+    ----------
+    X : (N, N), its diagonal not used; weights, diagonal : (N,); sign : 1.0 or -1.0
+    """
+    root = (1 / np.sqrt(weights)).astype(X.dtype)[:, None]
+    constant = (np.sqrt(weights) / np.linalg.norm(np.sqrt(weights))).astype(X.dtype)[:, None]
+    sign = X.dtype.type(sign)
+    diagonal = (diagonal - sign * X.diagonal()).astype(X.dtype)[:, None]
+
+    def product(V):
+        V = root * (V - constant * (constant.T @ V))
+        V = root * (sign * (X @ V) + diagonal * V)
+        return V - constant * (constant.T @ V)
+
+    blocks = [np.linalg.qr(rng.standard_normal((len(weights), n_vectors + 2), X.dtype))[0]]
+    for _ in range(max(KRYLOV_STEPS, dimension // (n_vectors + 2))):
+        blocks.append(np.linalg.qr(product(blocks[-1]))[0])
+    V = np.linalg.qr(np.hstack(blocks))[0]
+    small = (V.T @ product(V)).astype(np.float64)
+    values, turn = np.linalg.eigh((small + small.T) / 2)
+    return root * (V @ turn[:, -n_vectors:]) * np.sqrt(values[-n_vectors:] - min(values[0], 0.0))
+
+
+def _sums(labels, X, n_clusters):
+    """Links between clusters (K, K) without the diagonal, sums of the diagonal (K,) and sizes (K,)."""
+    if scipy.sparse.issparse(X):
+        rows, columns = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices
+        values, inside = X.data.astype(np.float64), rows != columns
+        pairs = labels[rows] * n_clusters + labels[columns]
+        links = np.bincount(pairs[inside], values[inside], n_clusters**2).reshape(n_clusters, n_clusters)
+        diagonal = np.bincount(labels, X.diagonal().astype(np.float64), n_clusters)
+    else:
+        links, diagonal = kernels.cluster_links(X, labels, n_clusters)
+    return links, diagonal, np.bincount(labels, minlength=n_clusters).astype(np.float64)
+
+
+class RestartWarning(UserWarning):
+    """The search was led to clearly different costs by its best starts: more of them might find a lower one.
+
+    Given once per call of `anneal` or `fit` of a model on similarities: when one start alone ended within 5 percent of
+    the lowest cost, and neither merging and parting the clusters of the next best nor more embedded starts led there.
+    """
+
+
 class SimilarityInput:
     """Mixin of estimators whose data are a similarity matrix, dense or sparse.
 
@@ -262,10 +323,11 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
     """Base of the estimators that cluster a similarity matrix; a subclass says what its cost is.
 
     A subclass gives `_rule()` (a `Rule`), `_cost(links, diagonal, size, constant)`, and where they differ from the
-    quadratic models' `_weights(X)`, `_unit(X)`, `_constant(X)` and `_starts(...)`. All of them see the matrix as
-    `_prepared` leaves it: in single precision, without the diagonal unless the cost counts it, and where a constant in
-    all similarities would cost them their digits and the model can count it by itself (`_centred`), without that
-    constant, `_offset`.
+    quadratic models' `_weights(X)`, `_unit(X)`, `_constant(X)`, `_starts(...)` and `_quadratic_form(X)`. `_cost` takes
+    stacks of sums as well: links (..., K, K), diagonal and size (..., K). All of them see the matrix as `_prepared`
+    leaves it: in single precision, without the diagonal unless the cost counts it, and where a constant in all
+    similarities would cost them their digits and the model can count it by itself (`_centred`), without that constant,
+    `_offset`.
     """
 
     _use_diagonal = _centred = False
@@ -329,17 +391,16 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         return self._labels_cost(labels, X, self._constant(X))
 
     def _labels_cost(self, labels, X, constant):
-        n_clusters = int(self.n_clusters)  # the square of one of NumPy's small integers would overflow
-        if scipy.sparse.issparse(X):
-            rows, columns = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices
-            values, inside = X.data.astype(np.float64), rows != columns
-            pairs = labels[rows] * n_clusters + labels[columns]
-            links = np.bincount(pairs[inside], values[inside], n_clusters**2).reshape(n_clusters, n_clusters)
-            diagonal = np.bincount(labels, X.diagonal().astype(np.float64), n_clusters)
-        else:
-            links, diagonal = kernels.cluster_links(X, labels, n_clusters)
-        size = np.bincount(labels, minlength=n_clusters).astype(np.float64)
-        return float(self._cost(links, diagonal, size, constant))
+        # The square of one of NumPy's small integers would overflow.
+        return float(self._cost(*_sums(labels, X, int(self.n_clusters)), constant))
+
+    def _descend(self, X, labels, unit, rng, rule=None, weights=None, n_clusters=None):
+        """Labels after single moves until none lowers the cost."""
+        weights = self._weights(X) if weights is None else weights
+        state = State(X, rule or self._rule(), weights, n_clusters or self.n_clusters, rng)
+        state.start_labels(labels)
+        state.descend(1e9 * unit)
+        return state.labels()
 
     def _cool(self, X, unit, rng, start, rule=None):
         """Labels of one start, cooled to zero temperature."""
@@ -358,8 +419,113 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         return state.labels()
 
     def _starts(self, X, rng):
-        """(labels, first cooling step in units) of every restart."""
+        """(labels, first cooling step in units) of every start, the random ones first."""
         return [(rng.integers(self.n_clusters, size=X.shape[0]), 0.0) for _ in range(self.n_init)]
+
+    def _quadratic_form(self, X):
+        """Rule, weights (N,) and diagonal (N,) of the quadratic or association cost nearest to the model's."""
+        return self._rule(), self._weights(X), X.diagonal() if self._rule().use_diagonal else np.zeros(X.shape[0])
+
+    def _embedded_start(self, X, constant, rng):
+        """Labels by k-means on the leading vectors; of a few tries those of lowest cost."""
+        rule, weights, diagonal = self._quadratic_form(X)
+        # What normalised costs look for may lie close together at the end of the spectrum.
+        dimension, n_tries = (60, 2) if rule.kind == kernels.QUADRATIC else (120, 10)
+        vectors = leading_vectors(X, weights, diagonal, np.sign(rule.scale), self.n_clusters, dimension, rng)
+        tries = []
+        for _ in range(n_tries):
+            with warnings.catch_warnings():  # equal objects leave clusters empty
+                warnings.simplefilter("ignore")
+                labels = kmeans2(vectors, self.n_clusters, minit="++", seed=rng)[1].astype(np.int64)
+            if len(np.unique(labels)) < self.n_clusters:
+                labels[rng.permutation(len(labels))[: self.n_clusters]] = np.arange(self.n_clusters)
+            tries.append(labels)
+        return min(tries, key=lambda labels: self._labels_cost(labels, X, constant))
+
+    def _halves(self, X, labels, form, unit, rng, known):
+        """Fine labels (N,): the objects of cluster k have 2k or 2k + 1, its halves; `known` remembers them."""
+        rule, weights, diagonal = form
+        fine = 2 * labels
+        for k in range(self.n_clusters):
+            members = np.flatnonzero(labels == k)
+            if len(members) < 2:
+                continue
+            if (key := members.tobytes()) not in known:
+                if scipy.sparse.issparse(X):
+                    inside = X[members][:, members].tolil()
+                    inside.setdiag(diagonal[members])
+                    inside = inside.tocsr()
+                else:
+                    inside = X[np.ix_(members, members)]
+                    np.fill_diagonal(inside, diagonal[members])
+                own = weights[members]
+                vector = leading_vectors(inside, own, diagonal[members], np.sign(rule.scale), 1, 0, rng)[:, 0]
+                half = (vector > min(0.0, vector.max())).astype(np.int64)
+                half[vector.argmax()] = 1
+                known[key] = self._descend(inside, half, unit, rng, rule, own, 2)
+            fine[members] += known[key]
+        return fine
+
+    def _moves(self, sums, constant, may_empty):
+        """Regroupings of the halves, (M, 2K) clusters 0..K-1 of the halves, those of lowest predicted cost first."""
+        n_clusters, n_halves = self.n_clusters, 2 * self.n_clusters
+        links, diagonal, size = sums
+        base, halves = np.arange(n_halves) // 2, np.arange(n_halves)
+
+        def rise(groups, offered=n_clusters):
+            Z = np.eye(offered)[groups]
+            turned = np.swapaxes(Z, -1, -2)
+            return self._cost(turned @ links @ Z, turned @ diagonal, turned @ size, constant) - before
+
+        before = 0.0
+        before = rise(base)
+        parted, merged = np.full(n_clusters, np.inf), np.full((n_clusters, n_clusters), np.inf)
+        shifted = np.full((n_halves, n_clusters), np.inf)
+        whole = size.reshape(-1, 2).min(axis=1) > 0  # clusters with two halves
+        for k in range(n_clusters):
+            if whole[k]:
+                parted[k] = rise(np.where(halves == 2 * k + 1, n_clusters, base), n_clusters + 1)
+                others = np.delete(np.arange(n_clusters), k)
+                for h in (2 * k, 2 * k + 1):
+                    shifted[h, others] = rise(np.where(halves == h, others[:, None], base))
+            merged[k, :k] = rise(np.where(base == k, np.arange(k)[:, None], base))
+        both = merged[:, :, None] + parted
+        both[np.arange(n_clusters), :, np.arange(n_clusters)] = np.inf
+        both[:, np.arange(n_clusters), np.arange(n_clusters)] = np.inf
+        if not may_empty:
+            merged[:] = np.inf
+        kinds = np.concatenate([shifted.ravel(), merged.ravel(), both.ravel()])
+        for move in np.argsort(kinds, kind="stable")[:TRIED]:
+            if kinds[move] == np.inf:
+                return
+            if move < shifted.size:
+                h, v = np.unravel_index(move, shifted.shape)
+                yield np.where(halves == h, v, base)
+            elif move < shifted.size + merged.size:
+                k, v = np.unravel_index(move - shifted.size, merged.shape)
+                yield np.where(base == k, v, base)
+            else:
+                k, v, u = np.unravel_index(move - shifted.size - merged.size, both.shape)
+                yield np.where(base == k, v, np.where(halves == 2 * u + 1, k, base))
+
+    def _rearranged(self, X, labels, cost, unit, constant, rng):
+        """Labels and cost after moves of whole halves of clusters, as long as the cost falls.
+
+        Every cluster is cut in two along its leading vector. What it costs to move one of the halves, to merge two
+        clusters, or to merge two and part a third one follows from the links between the halves; the best of these
+        moves are tried, each followed by single moves. No temperature, and so no scale, is involved.
+        """
+        form, known, may_empty = self._quadratic_form(X), {}, self._rule().floor == 0
+        improved = self.n_clusters > 1
+        while improved:
+            improved, fine = False, self._halves(X, labels, form, unit, rng, known)
+            for groups in self._moves(_sums(fine, X, 2 * self.n_clusters), constant, may_empty):
+                other = self._descend(X, groups[fine], unit, rng)
+                value = self._labels_cost(other, X, constant)
+                if value < cost - 1e-6 * abs(cost):
+                    labels, cost, improved = other, value, True
+                    break
+        return labels, cost
 
     def anneal(self, X, betas=None, init=None):
         """Anneal on X and return the run.
@@ -377,7 +543,13 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         Returns
         -------
         Trajectory
-            float32 probabilities and potentials.
+            float32 probabilities and potentials; `start_costs` says where the starts of the search ended. Where
+            clusters are one at the coldest step (of at least 10 units), the labels are those of the lowest cost found.
+
+        Warns
+        -----
+        RestartWarning
+            The best ways of the search ended at clearly different costs.
 
         Raises
         ------
@@ -395,19 +567,58 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         unit = self._unit(X)
         betas = beta_grid(unit, 0.8, 20, 25) if betas is None else check_betas(betas)
         init = check_start(init, betas, X.shape[0], self.n_clusters)
-        seeds = np.random.SeedSequence(check_seed(self.random_state)).spawn(self.n_init + 2)
+        sequence = np.random.SeedSequence(check_seed(self.random_state))
+        seeds = sequence.spawn(self.n_init + 2)
         rng, constant = np.random.default_rng(seeds[-1]), self._constant(X)
         state = State(X, self._rule(), self._weights(X), self.n_clusters, rng)
+        cold = start_costs = None
         if init is None:
             starts = self._starts(X, np.random.default_rng(seeds[-2]))
-            ends = [
-                self._cool(X, unit, np.random.default_rng(seed), start)
-                for seed, start in zip(seeds, starts, strict=False)
-            ]
-            state.start_labels(min(ends, key=lambda labels: self._labels_cost(labels, X, constant)))
-        return self._heat(state, betas, unit, init, constant)
+            seeds = seeds[: self.n_init] + sequence.spawn(len(starts) - self.n_init)
+            cold, start_costs = self._search(X, unit, constant, starts, seeds, sequence.spawn(1)[0])
+            state.start_labels(cold)
+        run = self._heat(state, betas, unit, init, constant, cold)
+        run.start_costs = start_costs
+        return run
 
-    def _heat(self, state, betas, unit, init, constant):
+    def _search(self, X, unit, constant, starts, seeds, seed):
+        """Labels of the lowest cost found; the costs at which every start ended, and last that lowest one."""
+        rng = np.random.default_rng(seed)
+        ends = [
+            self._cool(X, unit, np.random.default_rng(seed), start) for seed, start in zip(seeds, starts, strict=True)
+        ]
+        if self.n_clusters > 1:
+            ends.append(self._descend(X, self._embedded_start(X, constant, rng), unit, rng))
+        costs = np.array([self._labels_cost(labels, X, constant) for labels in ends])
+        first, *others = np.argsort(costs, kind="stable")
+        found = [self._rearranged(X, ends[first], costs[first], unit, constant, rng)]
+        by_lot = self._labels_cost(starts[0][0], X, constant)
+        clear = DISAGREEMENT * max(abs(found[0][1]), DISAGREEMENT * (by_lot - found[0][1]))
+        if others and costs[others[0]] > found[0][1] + clear:  # one start alone: do other ways lead there, or lower?
+            found.append(self._rearranged(X, ends[others[0]], costs[others[0]], unit, constant, rng))
+            for _ in range(MORE):
+                labels = self._descend(X, self._embedded_start(X, constant, rng), unit, rng)
+                found.append(self._rearranged(X, labels, self._labels_cost(labels, X, constant), unit, constant, rng))
+            found.sort(key=lambda way: way[1])
+            if found[1][1] > found[0][1] + clear:
+                warnings.warn(
+                    f"the best ways of the search ended at the costs {found[0][1]:.6g} and {found[1][1]:.6g}: a lower "
+                    f"one may have been missed; more starts than n_init={self.n_init} may find it",
+                    RestartWarning,
+                    stacklevel=4,
+                )
+        labels, cost = found[0]
+        alone = others and costs[others[0]] > cost + 1e-3 * clear
+        if alone and X.shape[0] <= FEW:
+            # A glass: what is warmed up again just above the freezing ends lower than a new start does.
+            for _ in range(REHEATED):
+                again = self._cool(X, unit, rng, (labels, WARM))
+                if (value := self._labels_cost(again, X, constant)) < cost - 1e-6 * abs(cost):
+                    labels, cost = again, value
+            labels, cost = self._rearranged(X, labels, cost, unit, constant, rng)
+        return labels, np.append(costs, cost)
+
+    def _heat(self, state, betas, unit, init, constant, cold=None):
         mode = MODES[self.inference]
         shape = (len(betas), state.n_objects, state.n_clusters)
         probabilities, potentials = np.empty(shape, np.float32), np.empty(shape, np.float32)
@@ -422,9 +633,17 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
             else:
                 h = state.sample(mode, betas[t], self.n_sweeps)
             h -= h.min(axis=1, keepdims=True)  # only differences matter, and small numbers keep their digits
-            potentials[t] = h
             probabilities[t] = softmax(-betas[t] * h)
             labels = probabilities[t].argmax(axis=1)
+            if cold is not None and t == len(betas) - 1 and betas[t] >= COLD * unit:
+                # Which of two clusters that are one at this temperature is the more probable is rounding; the cold
+                # solution decides it.
+                tied = np.flatnonzero((labels != cold) & (betas[t] * h[np.arange(len(h)), cold] <= TIED))
+                h[tied, cold[tied]] = -TIED / betas[t]
+                h -= h.min(axis=1, keepdims=True)
+                probabilities[t, tied] = softmax(-betas[t] * h[tied])
+                labels[tied] = cold[tied]
+            potentials[t] = h
             if known[0] is None or (labels != known[0]).any():
                 known = labels, self._labels_cost(labels, state.X, constant)
             costs[t] = known[1]

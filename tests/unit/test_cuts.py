@@ -234,6 +234,70 @@ def test_fit_finds_the_ground_state_of_small_graphs(model):
         assert run.cost(run.labels_, X) == pytest.approx(best, rel=1e-5)
 
 
+@pytest.mark.parametrize("weak", [1e-2, 1e-3, 1e-4])
+def test_normalised_cut_parts_groups_of_unequal_strength(weak):
+    """The unit is that of the strong group; cooling begins far below the temperature where the weak one orders."""
+    truth = np.repeat([0, 1], 16)
+    same = truth[:, None] == truth
+    for seed in range(3):
+        A = np.where(same & (truth == 0), 1.0, np.where(same, weak, 0.05 * weak))
+        A = A * np.random.default_rng(seed).uniform(0.5, 1.5, (32, 32))
+        X = A + A.T
+        for form in (X, scipy.sparse.csr_array(X)):
+            run = gc.NormalizedCut(2, random_state=seed).fit(form)
+            assert run.trajectory_.costs[-1] <= run.cost(truth, X) * (1 + 1e-6)
+            assert run.trajectory_.start_costs.shape == (5,)
+    second = gc.NormalizedCut(2, random_state=9).anneal(X, betas=run.trajectory_.betas)
+    assert gc.generalization_capacity(run.trajectory_, second).value > 0.95
+
+
+@pytest.mark.parametrize("positive", [True, False], ids=["positive", "signed"])
+@pytest.mark.parametrize("model", MODELS, ids=IDS)
+def test_search_finds_the_ground_state_of_noise_and_of_unequal_strengths(model, positive):
+    if isinstance(model, gc.NormalizedCut) and not positive:
+        pytest.skip("positive degrees")
+    labelings = {n_clusters: non_empty(8, n_clusters) for n_clusters in (2, 3)}
+    for seed in range(20):
+        n_clusters, rng = 2 + seed % 2, np.random.default_rng(seed)
+        group = rng.permutation(np.arange(8) % n_clusters)
+        X = random_similarity(8, rng, positive=positive, diagonal=False)
+        if seed % 4 > 1:
+            X *= np.where(group[:, None] == group, 0.1**group, 0.01)
+            X += X.T
+        run = model_of(model, n_clusters=n_clusters, n_init=10, random_state=seed).anneal(X)
+        best = all_costs(model_of(model, n_clusters=n_clusters), labelings[n_clusters], X).min()
+        # (At the coldest step of the grid, mean field may not resolve the weakest cluster.)
+        assert run.start_costs.min() == run.start_costs[-1] == pytest.approx(best, rel=1e-5)
+
+
+@pytest.mark.parametrize("n_objects", [9, 12])
+def test_ratio_cut_of_negative_links_keeps_both_clusters(n_objects):
+    X = np.eye(n_objects) - 1
+    best = all_costs(gc.AdaptiveRatioCut(2, p=1.0), non_empty(n_objects, 2), X).min()
+    for seed in range(4):
+        run = gc.AdaptiveRatioCut(2, p=1.0, random_state=seed).anneal(X)
+        assert run.costs[-1] == pytest.approx(best, rel=1e-5)
+
+
+def test_no_seed_is_used_twice(monkeypatch):
+    """The start that small p adds has a stream of its own, and so has what follows the starts."""
+    used = []
+
+    def spied(function):
+        def noted(self, X, *rest):
+            rng = next(a for a in rest if isinstance(a, np.random.Generator))
+            used.append((function.__name__, rng.bit_generator.seed_seq.spawn_key))
+            return function(self, X, *rest)
+
+        return noted
+
+    for name in ("_starts", "_cool", "_embedded_start"):
+        monkeypatch.setattr(gc.AdaptiveRatioCut, name, spied(getattr(gc.AdaptiveRatioCut, name)))
+    gc.AdaptiveRatioCut(3, p=1.0, n_init=2, random_state=0).anneal(positive_graph(12, 0))
+    assert [name for name, _ in used[:5]] == ["_starts", "_cool", "_cool", "_cool", "_embedded_start"]
+    assert len({key for _, key in used[:5]}) == 5
+
+
 # Estimators -------------------------------------------------------------------------------------------------------
 
 

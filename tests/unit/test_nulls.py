@@ -15,7 +15,6 @@ from gencap.annealing import Trajectory, beta_grid
 from gencap.capacity import kary_information
 from gencap.nulls import CapacityNull, capacity_null, evaluate, gaussian_table, permuted_table
 from gencap.protocols import interleave, random_split
-from gencap.similarity import State
 
 
 def planted(seed=0, n=8, k=3, d=12, noise=0.4):
@@ -31,11 +30,8 @@ class Quick(gc.CorrelationClustering):
     def anneal(self, X, betas=None, init=None):
         return super().anneal(X, betas if len(betas) <= 9 else betas[2::6], init)
 
-    def _cool(self, X, unit, rng, start, rule=None):
-        state = State(X, self._rule(), self._weights(X), self.n_clusters, rng)
-        state.start_labels(start[0])
-        state.descend(1e9 * unit)
-        return state.labels()
+    def _search(self, X, unit, constant, starts, seeds, seed):
+        return self._descend(X, starts[0][0], unit, np.random.default_rng(seed)), None
 
 
 class Watched(Quick):
@@ -320,7 +316,8 @@ def test_views_do_not_share_the_random_start_of_a_frozen_model():
     pair = [X @ X.T for X in rng.random((2, 40, 3)) + 1]
     model = gc.CorrelationClustering(4, shift=-1e4, n_init=1, random_state=0)
     first = model.anneal(pair[0])
-    assert gc.generalization_capacity(first, model.anneal(pair[1], betas=first.betas)).value > 1  # what is avoided
+    # Cooling alone kept the start here, and one state for both gave more than 1 bit; the search leaves it.
+    assert gc.generalization_capacity(first, model.anneal(pair[1], betas=first.betas)).value < 0.1
     assert evaluate(model, pair).value < 0.1
     assert gc.select_n_clusters(model, *pair, [4], progress=False).capacities[0] < 0.1
 

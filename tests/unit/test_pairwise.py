@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from oracles import assignments, boltzmann, coclustering, hardened_costs, random_similarity
 from scipy.special import entr, logsumexp
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 
 import gencap as gc
 from gencap.measures import constant_shift_embedding, squared_euclidean_distances
@@ -103,6 +104,45 @@ def test_fit_finds_the_ground_state_of_small_graphs():
         model = gc.PairwiseClustering(n_clusters, n_init=8, random_state=seed)
         best = all_costs(assignments(8, n_clusters), X, n_clusters).min()
         assert model.cost(model.fit(X).labels_, X) == pytest.approx(best, abs=1e-6)
+
+
+def test_two_tight_groups_and_a_wide_one_cost_what_k_means_finds():
+    """One temperature unit, that of the wide group, does not resolve the tight ones: cooling alone ends a third up."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        Z = rng.standard_normal((180, 2)) * np.repeat([[0.02], [0.02], [1.0]], 60, axis=0)
+        Z += np.repeat([[0, 0], [0.3, 0], [12, 0]], 60, axis=0)
+        wanted = KMeans(3, n_init=20, random_state=0).fit(Z).inertia_
+        for model in (
+            gc.PairwiseClustering(3, random_state=seed),
+            gc.PairwiseClustering(3, n_init=1, random_state=seed),
+        ):
+            assert model.fit(-squared_euclidean_distances(Z)).trajectory_.costs[-1] <= 1.001 * wanted
+
+
+def test_ground_state_of_groups_of_unequal_strength():
+    labelings = assignments(9, 3)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        group = rng.permutation(np.repeat(np.arange(3), (2, 3, 4)))
+        X = random_similarity(9, rng) * np.where(group[:, None] == group, 10.0**-group, 0.01)
+        X = X + X.T + np.where(group[:, None] == group, 3 * 10.0**-group, 0.0)
+        run = gc.PairwiseClustering(3, n_init=8, random_state=seed).anneal(X)
+        best = all_costs(labelings, X, 3).min()
+        assert run.start_costs.min() == run.start_costs[-1] == pytest.approx(best, rel=1e-5)
+
+
+def test_embedding_has_the_range_of_annealed_k_means(four_sources):
+    X = -squared_euclidean_distances(four_sources[0])
+    run = gc.PairwiseClustering(4, embedding=True, random_state=0).anneal(X)
+    np.testing.assert_allclose(run.betas, gc.AnnealedKMeans(4, random_state=0).anneal(four_sources[0]).betas, rtol=1e-3)
+
+
+def test_embedding_of_a_graph_ends_where_the_search_without_vectors_does():
+    """Annealing 200 dimensions from hot to cold ends 2 to 17 % above."""
+    X = gc.datasets.planted_correlation_graphs(120, 4, noise=0.6, random_state=0)[0]
+    costs = [gc.PairwiseClustering(4, embedding=way, random_state=0).anneal(X).costs[-1] for way in (False, True)]
+    assert costs[1] == pytest.approx(costs[0], rel=5e-3)
 
 
 def test_cost_of_negative_distances_is_the_squared_error(four_sources):
@@ -201,7 +241,7 @@ def test_embedding_of_any_symmetric_matrix():
         constant = 0.5 * np.trace(X) + embedded.shift * 17  # all three clusters are taken
         assert squared_errors(labels, embedded.vectors) == pytest.approx(model.cost(labels, X) + constant, abs=1e-9)
     run = gc.PairwiseClustering(3, embedding=True, random_state=0).fit(X).trajectory_
-    assert run.centroids.shape == (25, 3, embedded.vectors.shape[1])
+    assert run.centroids.shape == (40, 3, embedded.vectors.shape[1])
     assert run.costs[-1] == pytest.approx(association(run.labels(), X, 3), abs=1e-5)
 
 
