@@ -154,6 +154,14 @@ def test_one_standard_error_rule():
     assert fac.one_standard_error_rank(costs + [[0.0], [50.0]], [2, 3, 4, 5]) == 4
 
 
+def test_the_error_of_the_rule_is_that_of_the_mean():
+    # Differences to rank 3 with standard deviation .163, of their mean .082: a mean of .1 is more than one error.
+    spread = np.array([-0.2, 0.0, 0.0, 0.2])
+    for mean, rank in ((0.1, 3), (0.07, 2)):
+        costs = np.array([1.0 + mean + spread, np.ones(4)]).T
+        assert fac.one_standard_error_rank(costs, [2, 3]) == rank
+
+
 # --- number of roles ------------------------------------------------------------------------------------------
 
 
