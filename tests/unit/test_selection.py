@@ -268,12 +268,9 @@ def test_which_names_contradict_each_other():
 
 
 def test_two_measurements_are_not_split_alike_by_a_common_start():
-    """A frozen model answers with its random start: two such answers on the same objects must look like guesses."""
+    """Two measurements of the same objects have random states of their own; one for both could make them agree."""
     rng = np.random.default_rng(0)
     pair = [X @ X.T for X in rng.random((2, 60, 3)) + 1]
-    frozen = gc.CorrelationClustering(3, shift=-1e4, n_init=1, random_state=0)
-    starts = [frozen.fit(X).labels_ for X in pair]
-    assert gc.disagreement(*starts, 3) < 0.2  # what is avoided
     seeds = []
 
     class Seen(gc.CorrelationClustering):
