@@ -14,7 +14,7 @@ import gencap as gc
 from gencap import claims
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "15_gene_expression_time_series.ipynb"
-SMALL = {"n_genes": 36, "max_clusters": 3, "n_init": 2, "n_null": 1, "n_seeds": 1}
+SMALL = {"n_genes": 36, "max_clusters": 3, "n_init": 1, "n_null": 1, "n_seeds": 1}
 
 
 def write_table(path, names, delimiter):
