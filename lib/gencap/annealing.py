@@ -71,6 +71,8 @@ class Trajectory:
     centroids : ndarray, shape (T, K, D), or None
     unit : float
         Inverse temperature of the first split, the unit of the default grid.
+    converged : ndarray of bool, shape (T,), or None
+        Whether the step settled before the limit of sweeps; None where nothing settles (samplers, step counts).
     """
 
     betas: np.ndarray
@@ -79,6 +81,7 @@ class Trajectory:
     costs: np.ndarray
     centroids: np.ndarray | None = None
     unit: float = 1.0
+    converged: np.ndarray | None = None
     _counted: dict = field(default_factory=dict, repr=False)
 
     @property

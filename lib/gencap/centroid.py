@@ -5,15 +5,17 @@ temperature at which the assignment probabilities are those of a Gaussian mixtur
 split comes at beta = 1 / (2 lambda_max), lambda_max the largest eigenvalue of the data's covariance.
 """
 
-import numbers
+import warnings
 
 import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.spatial.distance import cdist
+from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.cluster import kmeans_plusplus
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .annealing import Trajectory, beta_grid, check_betas, check_start
@@ -27,17 +29,23 @@ from .checks import (
     check_vectors,
 )
 from .kernels import kmeans as kernels
+from .resources import one_thread
 from .similarity import softmax
 
 __all__ = ["AnnealedKMeans"]
 
 PERTURBATION = 1e-3  # of the data's spread; coincident centroids could never part without it
 TOLERANCE = 2e-4  # of the data's spread, largest step of a centroid at which a temperature counts as done
-FEWEST_SWEEPS, MAX_SWEEPS = 4, 200  # close to a split, convergence is slow without end
+FEWEST_SWEEPS, MAX_SWEEPS = 4, 1000  # close to a split, convergence is slow without end
 LONGEST_LEAP = 16.0  # of the extrapolation, in steps
 UNSTABLE = 1.001  # growth of a split per sweep that counts as one
 OVERDUE = 2.0  # growth at which a single centroid may borrow; less would draw copies to whatever splits first
 COPIES = 1e-2  # of the data's spread; centroids closer than this are copies of one
+COLDEST = 1e15  # units; beyond, differences of squared distances that are rounding would decide
+FROZEN = 1e6  # units at which the search beside the annealing runs: hard assignments
+STARTS = 10  # of k-means++ for that search, beside the cold end of the annealing
+LIKELY = 1.05  # of the lowest cost at zero temperature; dearer solutions are not tried at the coldest step
+CHEAPER = 1e-4  # of the cost; less does not count as a better solution
 
 
 def few_coordinates(X):
@@ -53,19 +61,24 @@ def few_coordinates(X):
     -------
     coordinates : ndarray, shape (N, min(N, D))
     offset : ndarray, shape (D,)
-    basis : ndarray, shape (D, min(N, D))
-        X = coordinates @ basis.T + offset.
+    basis : ndarray, shape (D, N), or None
+        X = coordinates @ basis.T + offset; None where D <= N and X = coordinates + offset.
     """
     offset = X.mean(axis=0)
     X = X - offset
     if X.shape[1] <= len(X):
-        return X, offset, np.eye(X.shape[1])
+        return X, offset, None
     basis, triangle = np.linalg.qr(X.T)
     return np.ascontiguousarray(triangle.T), offset, basis
 
 
+def all_coordinates(few, offset, basis):
+    """Points (..., D) of the given few coordinates; the way back from `few_coordinates`."""
+    return (few if basis is None else few @ basis.T) + offset
+
+
 def _fixed_point(X, centroids, beta, tolerance):
-    """Centroids of a fixed point of expectation-maximisation at one temperature, and the sweeps it took.
+    """A fixed point of expectation-maximisation at one temperature: centroids, sweeps it took, whether it was reached.
 
     Close to a split the steps shrink by a factor near 1. Two steps show the factor, and the third leaps (squared
     extrapolation after Varadhan and Roland 2008); every leap is followed by plain steps, whose fixed points are kept.
@@ -82,26 +95,33 @@ def _fixed_point(X, centroids, beta, tolerance):
         second = step(centroids + first)
         length, following = np.linalg.norm(first), np.linalg.norm(second)
         # A split begins as a small step that grows; it shows once the others have died away.
-        if sweeps > FEWEST_SWEEPS and following <= length < tolerance:
-            return centroids + first + second, sweeps
+        if sweeps > FEWEST_SWEEPS and following <= length <= tolerance:
+            return centroids + first + second, sweeps, True
         bend = np.linalg.norm(second - first)
         leap = min(max(length / bend, 1.0), LONGEST_LEAP) if bend > 0 else 1.0
         centroids = centroids + 2 * leap * first + leap**2 * (second - first)
-    return centroids, sweeps
+    return centroids, sweeps, False
 
 
-def _leading_axis(offsets, weights):
-    """Largest variance of the weighted offsets (N, D) over all directions, and its direction (D,)."""
-    n_features = offsets.shape[1]
+def _leading_axis(X, weights, work):
+    """Largest variance of the objects (N, D) over all directions, and its direction (D,); the weights sum to 1.
+
+    work : (N, D), overwritten; a new array of that size for every cluster would take longer than the products.
+    """
+    n_features = X.shape[1]
+    members = np.flatnonzero(weights > 1e-6 / len(X))  # at a split the others do not count; in the cold most are others
+    offsets = np.take(X, members, axis=0, out=work[: len(members)], mode="clip")
+    offsets -= weights @ X
+    offsets *= np.sqrt(weights[members])[:, None]
     if n_features <= 64:
-        values, vectors = np.linalg.eigh((weights * offsets.T) @ offsets)
+        values, vectors = np.linalg.eigh(offsets.T @ offsets)
         return values[-1], vectors[:, -1]
-    operator = LinearOperator((n_features, n_features), lambda v: (weights * (offsets @ v.ravel())) @ offsets)
+    operator = LinearOperator((n_features, n_features), lambda v: (offsets @ v.ravel()) @ offsets)
     values, vectors = eigsh(operator, k=1, which="LA", v0=np.ones(n_features), tol=1e-4)
     return values[0], vectors[:, 0]
 
 
-def _unsettled(X, centroids, beta, scale, rng):
+def _unsettled(X, centroids, beta, scale, rng, work):
     """Move centroids of clusters that ought to split at this temperature; True if there were any.
 
     A cluster is unstable where 2 beta lambda_max of its own covariance passes 1 (Rose 1998). Copies of one centroid
@@ -118,8 +138,7 @@ def _unsettled(X, centroids, beta, scale, rng):
         weights = probabilities[:, groups == group].sum(axis=1)
         mass[group] = weights.sum()
         weights /= max(mass[group], 1e-300)
-        offsets = X - weights @ X
-        variance, directions[group] = _leading_axis(offsets, weights)
+        variance, directions[group] = _leading_axis(X, weights, work)
         growth[group] = 2 * beta * variance
     torn = np.flatnonzero((growth > UNSTABLE) & (counts > 1))
     for group in torn:
@@ -157,6 +176,51 @@ def _cheapest_merger(centroids, groups, counts, mass, single):
     cost[groups == single] = cost[:, groups == single] = np.inf
     first, second = np.unravel_index(cost.argmin(), cost.shape)
     return first, second, cost[first, second]
+
+
+def _best_split(X):
+    """What the best halving of the objects (N, D) along their leading axis takes off the cost, and the two means."""
+    mean = X.mean(axis=0)
+    offsets = X - mean
+    order = (offsets @ _leading_axis(X, np.full(len(X), 1 / len(X)), np.empty_like(X))[1]).argsort()
+    sums, size = offsets[order].cumsum(axis=0)[:-1], np.arange(1, len(X))
+    gains = (sums**2).sum(axis=1) * (1 / size + 1 / size[::-1])
+    best = gains.argmax()
+    return gains[best], np.array([mean + sums[best] / size[best], mean - sums[best] / size[::-1][best]])
+
+
+def _frozen(X, centroids, beta, tolerance):
+    """Centroids of a local optimum of the hard cost, the cost and the sweeps it took.
+
+    Single objects cannot take a surplus centroid out of a group. Where the best halving of one cluster gains more
+    than the cheapest merger of two others costs, the three centroids move at once.
+    """
+    best, lowest, sweeps = centroids, np.inf, 0
+    names, once = np.arange(len(centroids)), np.ones(len(centroids), int)
+    while True:
+        centroids, done, _ = _fixed_point(X, centroids, beta, tolerance)
+        sweeps += done
+        distances = cdist(X, centroids, "sqeuclidean")
+        labels, cost = distances.argmin(axis=1), distances.min(axis=1).sum()
+        if cost >= lowest * (1 - CHEAPER):
+            return best, lowest, sweeps
+        best, lowest = centroids, cost
+        mass, gain, move = np.bincount(labels, minlength=len(centroids)), 0.0, None
+        for single in np.flatnonzero(mass > 1):
+            first, second, loss = _cheapest_merger(best, names, once, mass, single)
+            gained, halves = _best_split(X[labels == single])
+            if gained - loss > gain:
+                gain, move = gained - loss, (single, first, second, halves)
+        if move is None:
+            return best, lowest, sweeps
+        single, first, second, halves = move
+        centroids = best.copy()
+        centroids[first] += mass[second] / max(mass[first] + mass[second], 1) * (best[second] - best[first])
+        centroids[[single, second]] = halves
+
+
+def _free_energy(X, centroids, beta):
+    return -logsumexp(-beta * cdist(X, centroids, "sqeuclidean"), axis=1).sum() / beta
 
 
 class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -241,17 +305,20 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         Returns
         -------
         Trajectory
-            Potentials are squared distances (averaged over the sweeps for "gibbs"), float64.
+            Potentials are squared distances (averaged over the sweeps for "gibbs"), float64. `converged` says where
+            "meanfield" reached a fixed point; a ConvergenceWarning counts the temperatures where it did not.
 
         Raises
         ------
         ValueError
             X not 2-D, empty, or not finite; n_clusters not in 1..N; unknown inference or sampler; betas not
-            ascending and positive; init of another shape or without centroids.
+            ascending, positive and up to 1e15 units; init of another shape or without centroids.
         """
-        return self._anneal(check_vectors("X", X), betas, init)
+        return self._anneal(check_vectors("X", X), betas, init)[0]
 
+    @one_thread()
     def _anneal(self, X, betas=None, init=None):
+        """The run, and the sweeps it took."""
         n_objects = len(X)
         n_clusters = check_n_clusters(self.n_clusters, n_objects)
         check_option("inference", self.inference, ("meanfield", "gibbs"))
@@ -263,42 +330,81 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         spread = float(eigvalsh(covariance, subset_by_index=[len(covariance) - 1] * 2)[0])
         unit = 1 / (2 * spread) if spread > 1e-300 else 1.0
         betas = beta_grid(unit, 0.9, 120, 40) if betas is None else check_betas(betas)
+        if betas[-1] > COLDEST * unit and spread > 1e-300:
+            raise ValueError(f"betas go up to {betas[-1]:.3g}, accepted is up to {COLDEST:.0e} units of {unit:.3g}")
         init = check_start(init, betas, n_objects, n_clusters)
         if init is not None and init.centroids is None:
             raise ValueError("init has no centroids, accepted is a Trajectory of a model with centroids")
         if init is not None and init.centroids.shape[2] != len(offset):
             raise ValueError(f"init has centroids of {init.centroids.shape[2]} features, accepted are {len(offset)}")
-        seed = check_seed(self.random_state)
-        if isinstance(self.random_state, numbers.Integral):
-            check_integer("random_state", seed, 0, 2**32 - 1)
-            seed = check_random_state(seed).randint(2**31)
-        starts = None if init is None else ((init.centroids - offset) @ basis, init.probabilities.argmax(axis=2))
+        starts = None
+        if init is not None:
+            centroids = init.centroids - offset
+            starts = centroids if basis is None else centroids @ basis, init.probabilities.argmax(axis=2)
         run = self._run_em if self.inference == "meanfield" else self._run_gibbs
-        rngs = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(n_init))
+        seeds = np.random.SeedSequence(check_seed(self.random_state)).spawn(n_init + 1)
+        *rngs, search = map(np.random.default_rng, seeds)
         runs = (run(X, betas, np.sqrt(spread), starts, rng) for rng in rngs)  # one by one: only the best is kept
-        # A run is (centroids, potentials, sweeps).
-        best = min(runs, key=lambda done: self._labels_cost(done[1][-1].argmin(axis=1), X))
-        centroids, potentials, self._n_sweeps_done = best
+        # A run is (centroids, potentials or None, converged or None, sweeps).
+        path, potentials, converged, sweeps = min(runs, key=lambda done: self._cold_cost(X, *done[:2]))
+        if potentials is None:
+            if init is None and betas[-1] > unit and n_clusters > 1:
+                sweeps += self._cross_over(X, betas, unit, path, converged, search)
+            potentials = np.array([cdist(X, centroids, "sqeuclidean") for centroids in path])
+            if not converged.all():
+                warnings.warn(
+                    f"{np.sum(~converged)} of {len(betas)} temperatures did not settle within {MAX_SWEEPS} sweeps",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
         probabilities = -betas[:, None, None] * potentials
         for step in probabilities:
             softmax(step)  # in place
         costs = np.array([self._labels_cost(step.argmax(axis=1), X) for step in probabilities])
-        return Trajectory(betas, probabilities, potentials, costs, centroids @ basis.T + offset, unit)
+        centroids = all_coordinates(path, offset, basis)
+        return Trajectory(betas, probabilities, potentials, costs, centroids, unit, converged), sweeps
+
+    def _cold_cost(self, X, path, potentials):
+        distances = cdist(X, path[-1], "sqeuclidean") if potentials is None else potentials[-1]
+        return self._labels_cost(distances.argmin(axis=1), X)
 
     def _run_em(self, X, betas, scale, starts, rng):
         shape = (self.n_clusters, X.shape[1])
         centroids, path, sweeps = np.zeros(shape), np.empty((len(betas), *shape)), 0
+        converged, work = np.empty(len(betas), bool), np.empty_like(X)
         for t, beta in enumerate(betas):
             if starts is not None:
                 centroids = starts[0][t]
-            for _ in range(self.n_clusters):
+            for left in range(self.n_clusters)[::-1]:
                 centroids = centroids + PERTURBATION * scale * rng.standard_normal(shape) / np.sqrt(shape[1])
-                centroids, done = _fixed_point(X, centroids, beta, TOLERANCE * scale)
+                centroids, done, converged[t] = _fixed_point(X, centroids, beta, TOLERANCE * scale)
                 sweeps += done
-                if starts is not None or not _unsettled(X, centroids, beta, scale, rng):
+                # The last round must not move what nothing settles again.
+                if starts is not None or not left or not _unsettled(X, centroids, beta, scale, rng, work):
                     break
             path[t] = centroids
-        return path, np.array([cdist(X, centroids, "sqeuclidean") for centroids in path]), sweeps
+        return path, None, converged, sweeps
+
+    def _cross_over(self, X, betas, unit, path, converged, rng):
+        """Take the colder end of the run from a solution of lower free energy, if there is one; returns the sweeps.
+
+        Cooling follows its branch past the temperature where another becomes better. That other one is looked for in
+        the cold, from the run's own end and from k-means++, and followed towards the hot as long as it is the better.
+        """
+        tolerance = TOLERANCE / np.sqrt(2 * unit)
+        starts = [kmeans_plusplus(X, path.shape[1], random_state=int(rng.integers(2**31)))[0] for _ in range(STARTS)]
+        ends = [_frozen(X, start, max(FROZEN * unit, betas[-1]), tolerance) for start in (path[-1], *starts)]
+        cost, sweeps = min(end[1] for end in ends), sum(end[2] for end in ends)
+        thawed = [_fixed_point(X, end[0], betas[-1], tolerance)[0] for end in ends if end[1] <= LIKELY * cost]
+        centroids = min(thawed, key=lambda centroids: _free_energy(X, centroids, betas[-1]))
+        for t in range(len(betas) - 1, -1, -1):
+            centroids, done, settled = _fixed_point(X, centroids, betas[t], tolerance)
+            sweeps += done
+            gain = _free_energy(X, path[t], betas[t]) - _free_energy(X, centroids, betas[t])
+            if gain <= CHEAPER * cost:
+                break
+            path[t], converged[t] = centroids, settled
+        return sweeps
 
     def _run_gibbs(self, X, betas, scale, starts, rng):
         n_objects, n_clusters, n_sweeps = len(X), self.n_clusters, self.n_sweeps
@@ -326,7 +432,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
                 average += centroids * (sweep >= n_sweeps)
             path[t] = average / n_sweeps
             potentials[t] /= n_sweeps
-        return path, potentials, 2 * n_sweeps * len(betas)
+        return path, potentials, None, 2 * n_sweeps * len(betas)
 
     def fit(self, X, y=None):
         """Anneal on X.
@@ -342,11 +448,10 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         """
         check_unmasked("X", X)
         X = validate_data(self, X, dtype=np.float64, order="C")
-        self.trajectory_ = self._anneal(check_vectors("X", X))
+        self.trajectory_, self.n_iter_ = self._anneal(check_vectors("X", X))
         self.cluster_centers_ = self.trajectory_.centroids[-1]
         self.labels_ = self.trajectory_.labels(-1)
         self.inertia_ = float(((X - self.cluster_centers_[self.labels_]) ** 2).sum())
-        self.n_iter_ = self._n_sweeps_done
         return self
 
     def predict(self, X):
@@ -356,6 +461,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     def transform(self, X):
         """Euclidean distances to the centroids, shape (M, K)."""
         check_is_fitted(self)
+        check_unmasked("X", X)
         return cdist(validate_data(self, X, dtype=np.float64, reset=False), self.cluster_centers_)
 
     @property

@@ -116,6 +116,7 @@ def check_labels(name, labels, n_objects=None, n_clusters=None):
     ValueError
         Not one-dimensional, empty, of another length than `n_objects`, not integers, negative, or >= `n_clusters`.
     """
+    check_unmasked(name, labels)
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.size == 0:
         raise ValueError(f"{name} must be a non-empty 1-D array of labels, got shape {labels.shape}")

@@ -20,13 +20,13 @@ from scipy.linalg import eigvalsh
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
-from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
 from . import checks
 from .centroid import AnnealedKMeans
 from .measures import match_objects
 from .metrics import entropy_bits
+from .resources import one_thread
 from .selection import aic, bic, instability, select_n_clusters
 from .transfer import random_halves, select_by_transfer_cost
 
@@ -219,7 +219,7 @@ def structureless(X, reference="box", random_state=None):
 def _log_dispersions(model, X, offered, reference=None, rng=None):
     if reference is not None:
         X = structureless(X, reference, rng)
-    with threadpool_limits(1):
+    with one_thread():
         costs = np.array([clone(model).set_params(n_clusters=k).fit(X).inertia_ for k in offered])
     if costs.min() <= 1e-300:
         raise ValueError(f"X: {offered[int(costs.argmin())]} clusters leave no spread, so log W is not finite")
@@ -375,7 +375,7 @@ def compare_criteria(
     kmeans = KMeans(n_init=5, random_state=seed)
     mixture = GaussianMixture(covariance_type=covariance_type, n_init=2, random_state=seed)
     bar = tqdm(total=5, desc="criteria", disable=not progress, leave=False)
-    with threadpool_limits(1):
+    with one_thread():
         fits = [clone(mixture).set_params(n_components=k).fit(X) for k in offered]
         likelihoods = [fit.score(X) * len(X) for fit in fits]
         parameters = mixture_parameters(offered, X.shape[1], covariance_type)

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from .annealing import Trajectory
 from .checks import LARGEST, as_array, check_integer, check_labels, check_n_clusters, check_number, check_similarity
+from .resources import one_thread
 from .similarity import SimilarityInput
 
 __all__ = ["DominantSets", "replicator_dynamics"]
@@ -153,6 +154,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
         """
         return self._peel(self._check(X), betas, init)[0]
 
+    @one_thread()
     def _peel(self, X, betas=None, init=None):
         if init is not None:
             raise ValueError("init must be None: the dynamics starts from equal participation")

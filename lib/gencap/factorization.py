@@ -362,8 +362,9 @@ def coverage_rank(X, share=0.8):
     """
     X, _ = _check_matrix("X", X, boolean=True)
     share = check_number("share", share, 0.0, 1.0)
-    ones = max(np.count_nonzero(X), 1)
-    covered = np.array([np.count_nonzero(rounded & (X > 0.5)) / ones for rounded in _approximations(X)])
+    ones = np.count_nonzero(X)  # without any, rank 1 covers them all
+    covered = [np.count_nonzero(rounded & (X > 0.5)) / ones if ones else 1.0 for rounded in _approximations(X)]
+    covered = np.array(covered)
     return _first(covered, covered >= share)
 
 

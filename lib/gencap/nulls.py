@@ -24,7 +24,6 @@ import joblib
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from threadpoolctl import ThreadpoolController
 from tqdm.auto import tqdm
 
 from .annealing import beta_grid
@@ -34,7 +33,7 @@ from .cuts import AdaptiveRatioCut, NormalizedCut
 from .dominant import DominantSets
 from .metrics import entropy_bits
 from .protocols import MEASURES, Views, interleave, random_split
-from .resources import replacing
+from .resources import one_thread, replacing
 from .selection import twin
 from .similarity import SimilarityInput
 
@@ -173,7 +172,7 @@ def evaluate_over(model, views, measure, n_clusters, relative_shift=None, folder
         # What a worker gets has other strides, or is a memory map, and would have another hash.
         known = [np.ascontiguousarray(array) for array in arrays]
         known = joblib.hash((known, measure, relative_shift, _code(), type(model).__module__, type(model).__name__))
-    with _libraries().limit(limits=1):  # sums in another order differ in the last digit, and chains may then part ways
+    with one_thread():
         for k in n_clusters:
             ready = clone(model).set_params(n_clusters=k)
             path = folder and Path(folder) / f"{joblib.hash((known, ready.get_params()))}.json"
@@ -189,11 +188,6 @@ def evaluate_over(model, views, measure, n_clusters, relative_shift=None, folder
                         json.dump(row, stream)
             rows.append(row)
     return rows
-
-
-@cache
-def _libraries():
-    return ThreadpoolController()  # looking for them takes as long as a small capacity
 
 
 def _row(model, pair, relative_shift):

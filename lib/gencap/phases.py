@@ -10,10 +10,11 @@ and the transition lies at alpha_c = 4 u^-4.
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.base import clone
 
 from .annealing import Trajectory, check_betas
-from .centroid import few_coordinates
-from .checks import check_number, check_vectors
+from .centroid import all_coordinates, few_coordinates
+from .checks import check_number, check_seed, check_vectors
 
 __all__ = [
     "OrderParameters",
@@ -94,7 +95,7 @@ def quench(model, X, betas):
     Parameters
     ----------
     model : AnnealedKMeans
-        With `inference="gibbs"`; its `random_state` seeds the first temperature, and the next integers the others.
+        With `inference="gibbs"`; its `random_state` seeds a run of its own at every temperature. It is not changed.
     X : array_like, shape (N, D)
     betas : array_like, shape (T,)
         Ascending inverse temperatures.
@@ -105,16 +106,15 @@ def quench(model, X, betas):
     """
     betas = check_betas(betas)
     few, offset, basis = few_coordinates(check_vectors("X", X))  # once, and not at every temperature
-    seed, runs = model.random_state, []
-    try:
-        for t, beta in enumerate(betas):
-            model.set_params(random_state=None if seed is None else seed + t)
-            runs.append(model.anneal(few, betas=[beta]))
-    finally:
-        model.set_params(random_state=seed)
+    seeds = np.random.SeedSequence(check_seed(model.random_state)).generate_state(len(betas), np.uint64)
+    runs = [
+        clone(model).set_params(random_state=int(seed)).anneal(few, betas=[beta])
+        for seed, beta in zip(seeds, betas, strict=True)
+    ]
     names = "probabilities", "potentials", "costs", "centroids"
     probabilities, potentials, costs, centroids = (np.concatenate([getattr(r, n) for r in runs]) for n in names)
-    return Trajectory(betas, probabilities, potentials, costs, centroids @ basis.T + offset, runs[0].unit)
+    centroids = all_coordinates(centroids, offset, basis)
+    return Trajectory(betas, probabilities, potentials, costs, centroids, runs[0].unit)
 
 
 def critical_alpha(u):
@@ -123,9 +123,9 @@ def critical_alpha(u):
     Parameters
     ----------
     u : float
-        |mu1 - mu2| / sqrt(2 sigma0), > 0.
+        |mu1 - mu2| / sqrt(2 sigma0), 1e-70 to 1e70, so that the result is a number.
     """
-    return 4.0 / check_number("u", u, np.nextafter(0, 1)) ** 4
+    return 4.0 / check_number("u", u, 1e-70, 1e70) ** 4
 
 
 def learnable_cosine(alpha, u):

@@ -1,11 +1,14 @@
-"""Where the project's own files are, and how files are written without ever being half there."""
+"""What the machine gives: the project's own files, files that are never half there, and one thread for small loops."""
 
 import os
 import threading
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
-__all__ = ["data_path", "project_folder", "replacing"]
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["data_path", "one_thread", "project_folder", "replacing"]
 
 
 def data_path(name=""):
@@ -43,3 +46,19 @@ def replacing(path, mode="wb"):
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@cache
+def _libraries():
+    return ThreadpoolController()  # looking for them takes as long as a small annealing run
+
+
+@contextmanager
+def one_thread():
+    """One thread for every linear-algebra library inside; `with one_thread():`, or a decorator `@one_thread()`.
+
+    Threads of small matrix products wait for each other many times longer than they work, worst on a busy machine,
+    and sums in another order differ in the last digit, after which chains may part ways.
+    """
+    with _libraries().limit(limits=1):
+        yield

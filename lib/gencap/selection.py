@@ -9,13 +9,13 @@ import scipy.sparse
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import get_tags
-from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
 from . import checks
 from .capacity import generalization_capacity
 from .kernels.similarity import QUADRATIC
 from .metrics import align_labels
+from .resources import one_thread
 from .similarity import SimilarityClustering
 from .transfer import coldest_labels, map_nearest_cluster, random_halves, transfer_labels
 
@@ -314,6 +314,6 @@ def _compare_similarities(model, n_clusters, X1, X2, cross):
 def _compare_vectors(model, n_clusters, X1, X2, cross=None):
     if not hasattr(model, "predict"):
         raise ValueError(f"model {type(model).__name__} has no predict, which carries labels over to new vectors")
-    with threadpool_limits(1):  # threads of small matrix products wait for each other many times longer than they work
+    with one_thread():
         carried, own = (clone(model).fit(vectors).predict(X2) for vectors in (X1, X2))
     return disagreement(own, carried, n_clusters)

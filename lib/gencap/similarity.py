@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from .annealing import Trajectory, beta_grid, check_betas, check_start
 from .checks import check_integer, check_labels, check_n_clusters, check_option, check_seed, check_similarity
 from .kernels import similarity as kernels
+from .resources import one_thread
 
 __all__ = ["SimilarityClustering"]
 
@@ -310,6 +311,7 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         """(labels, first cooling step in units) of every restart."""
         return [(rng.integers(self.n_clusters, size=X.shape[0]), 0.0) for _ in range(self.n_init)]
 
+    @one_thread()
     def anneal(self, X, betas=None, init=None):
         """Anneal on X and return the run.
 

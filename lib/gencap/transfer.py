@@ -20,7 +20,6 @@ import scipy.sparse
 from joblib import Parallel, delayed
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
 from . import checks
@@ -29,6 +28,7 @@ from .factorization import one_standard_error_rank
 from .kernels.similarity import QUADRATIC
 from .measures import map_rows, match_objects
 from .pairwise import PairwiseClustering
+from .resources import one_thread
 from .similarity import SimilarityClustering, softmax
 
 __all__ = [
@@ -53,7 +53,7 @@ def transfer_costs(trajectory, X2):
     Parameters
     ----------
     trajectory : Trajectory
-        A run of a model with centroids on data set 1.
+        A run of a model with centroids on data set 1, whose potentials are squared distances (`AnnealedKMeans`).
     X2 : array_like, shape (N, D)
 
     Returns
@@ -204,7 +204,7 @@ def map_hungarian(cross, X1):
 
 def coldest_labels(model, X):
     """Labels of `model.fit(X)`; models that heat from the cold end do without the rest of their path."""
-    if isinstance(model, SimilarityClustering):
+    if isinstance(model, SimilarityClustering) and not getattr(model, "embedding", False):  # an embedding cools
         X = model._check(X)
         return model.anneal(X, betas=[20 * model._unit(X)]).labels(-1)
     return clone(model).fit(X).labels_
@@ -348,6 +348,12 @@ def _fit_centroids(model, X1):
             f"model is {type(model).__name__}, accepted are quadratic models, models with centroids, and mixtures"
         )
     centroids, labels = fitted.cluster_centers_, fitted.labels_
+    given, own = ((X1 - centroids[labels]) ** 2).sum(), getattr(fitted, "inertia_", np.nan)
+    if not abs(given - own) <= 1e-6 * given + 1e-12 * (X1.astype(np.float64) ** 2).sum():
+        raise ValueError(
+            f"model is {type(model).__name__} with inertia_={own:.6g}, accepted with centroids are models whose "
+            f"inertia_ is the sum of squared distances to them, here {given:.6g}"
+        )
     for _ in range(100 if X1.dtype == bool else 0):
         centroids, before = (centroids > 0.5).astype(np.float64), labels
         labels = cdist(X1, centroids, "sqeuclidean").argmin(axis=1)
@@ -395,7 +401,9 @@ def transfer_cost(model, X1, X2, mapping="nearest_cluster", cross=None, factor=0
     Raises
     ------
     ValueError
-        Any other model or mapping, a missing `cross`, shapes that do not fit, or what the model refuses.
+        Any other model or mapping, a missing `cross` (similarities) or a needless one (vectors), shapes that do not
+        fit, or what the model refuses. Of models with centroids those whose `inertia_` is not the sum of squared
+        distances to them: their cost is another.
     """
     return _costs(model, X1, X2, (mapping,), cross, factor)[1]
 
@@ -404,6 +412,8 @@ def _costs(model, X1, X2, mappings, cross=None, factor=0.75):
     """Cost on data set 1, then the transfer cost to data set 2 by each mapping, all of one fit."""
     if isinstance(model, SimilarityClustering):
         return _similarity_costs(model, X1, X2, mappings, cross)
+    if cross is not None:
+        raise ValueError(f"cross is {type(cross).__name__}, accepted for vectors is None: their distances are computed")
     X1, X2 = _check_rows("X1", X1), _check_rows("X2", X2)
     if X1.dtype != X2.dtype or X1.shape[1] != X2.shape[1]:
         raise ValueError(f"X2 has {X2.shape[1]} {X2.dtype} columns, accepted are {X1.shape[1]} of {X1.dtype} as in X1")
@@ -486,12 +496,17 @@ class TransferSelection:
 def _repetition(model, data, offered, mappings, factor, rng):
     """Costs (K, 1 + mappings) of one pair of data sets."""
     if callable(data):
-        X1, X2, *cross = data(rng)
+        drawn = data(rng)
+        if not isinstance(drawn, tuple | list) or len(drawn) not in (2, 3):
+            raise ValueError(
+                f"data(rng) is {type(drawn).__name__}, accepted is a tuple (X1, X2) or (X1, X2, cross) of two data sets"
+            )
+        X1, X2, *cross = drawn
     else:
         pairwise = isinstance(model, SimilarityClustering)
         X1, X2, *cross = random_halves(data if pairwise else _check_rows("X", data), pairwise, rng)
     order = "n_components" if hasattr(model, "score_samples") else "n_clusters"
-    with threadpool_limits(1):  # threads of small matrix products wait for each other many times longer than they work
+    with one_thread():
         return [_costs(clone(model).set_params(**{order: k}), X1, X2, mappings, *cross, factor=factor) for k in offered]
 
 
@@ -536,8 +551,8 @@ def select_by_transfer_cost(
     Raises
     ------
     ValueError
-        `n_clusters` is empty or does not ascend, "identity" for random halves (their pairs are unknown), or what
-        `transfer_cost` refuses.
+        `n_clusters` is empty or does not ascend, "identity" for random halves (their pairs are unknown), "hungarian"
+        for those of an odd number of similarities, `data` that draws no two data sets, or what `transfer_cost` refuses.
 
     Source: document 002, sections 2.2, 3, 6 and 7; document 000, chapter 3.3.
     """
@@ -545,6 +560,11 @@ def select_by_transfer_cost(
     mappings = (mapping,) if isinstance(mapping, str) else tuple(mapping)
     if "identity" in mappings and not callable(data):
         raise ValueError("mapping='identity' needs data as a callable that draws pairs; random halves have no pairs")
+    if "hungarian" in mappings and isinstance(model, SimilarityClustering) and not callable(data):
+        if np.shape(data)[0] % 2:
+            raise ValueError(
+                f"data has {np.shape(data)[0]} objects, accepted for mapping='hungarian' is an even number to be halved"
+            )
     rngs = checks.generator(random_state).spawn(checks.check_integer("n_repetitions", n_repetitions))
     tasks = (delayed(_repetition)(model, data, offered, mappings, factor, rng) for rng in rngs)
     done = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)

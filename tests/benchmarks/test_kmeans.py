@@ -35,5 +35,6 @@ def test_cost_against_scikit_learn(bench_table):
             ["features", "spread of centres", "cost ratio", "annealed, CPU (s)", "KMeans, CPU (s)"],
             [n_features, spread, float(ratios[-1]), seconds, peer_seconds],
         )
+    assert seconds <= 8  # 50 features, the last: with all threads on offer, whatever else runs
     assert np.median(ratios) <= 1.001
     assert max(ratios) <= 1.02

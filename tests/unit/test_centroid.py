@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 import scipy.sparse
 from oracles import assignments, boltzmann, coclustering
-from scipy.special import softmax
+from scipy.spatial.distance import cdist
+from scipy.special import logsumexp, softmax
 from sklearn.base import clone
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gencap as gc
+from gencap import centroid
 from gencap.kernels import kmeans as kernels
 
 
@@ -155,8 +158,34 @@ def test_samplers_find_what_expectation_maximisation_finds(sampler):
     reference = gc.AnnealedKMeans(3, random_state=0).fit(X)
     sampled = gc.AnnealedKMeans(3, inference="gibbs", sampler=sampler, n_sweeps=15, random_state=0).fit(X)
     assert gc.metrics.matched_precision(sampled.labels_, reference.labels_) > 0.99
-    run = sampled.trajectory_
-    np.testing.assert_allclose(run.probabilities, np.exp([run.log_probabilities(t) for t in range(40)]), atol=1e-9)
+    # At the cold end hardly anybody moves, and the average over the sweeps is the cost of placing each object there.
+    members = np.eye(3)[sampled.labels_]
+    size = members.sum(axis=0)
+    if sampler == "block":
+        wanted = cdist(X, members.T @ X / size[:, None], "sqeuclidean")
+    else:
+        wanted = np.empty((200, 3))
+        for i, k in np.ndindex(200, 3):
+            others = np.flatnonzero((sampled.labels_ == k) & (np.arange(200) != i))
+            pair = X[np.append(others, i)]
+            after, before = (((Y - Y.mean(axis=0)) ** 2).sum() for Y in (pair, X[others]))
+            wanted[i, k] = after - before
+    np.testing.assert_allclose(sampled.trajectory_.potentials[-1], wanted, rtol=0.05, atol=0.05)
+
+
+def test_sampled_potentials_are_those_of_the_joint_distribution():
+    n_objects, n_clusters, beta = 5, 2, 0.4
+    X = np.random.default_rng(3).standard_normal((n_objects, 2))
+    labelings = assignments(n_objects, n_clusters)
+    weights = boltzmann(partition_costs(X, labelings, n_clusters), beta)
+    exact = np.zeros((n_objects, n_clusters))
+    for labels, weight in zip(labelings, weights, strict=True):
+        for i, k in np.ndindex(exact.shape):
+            others = X[(np.array(labels) == k) & (np.arange(n_objects) != i)]
+            if len(others):  # an empty cluster costs nothing
+                exact[i, k] += weight * len(others) / (len(others) + 1) * ((X[i] - others.mean(axis=0)) ** 2).sum()
+    model = gc.AnnealedKMeans(n_clusters, inference="gibbs", sampler="sequential", n_sweeps=10000, random_state=0)
+    np.testing.assert_allclose(model.anneal(X, betas=[beta]).potentials[0], exact, rtol=0.05)
 
 
 def test_more_restarts_never_cost_more():
@@ -213,7 +242,6 @@ BAD = {
     "huge": (GOOD * 1e200, {}, "X .*accepted"),
     "tiny": (GOOD * 1e-200, {}, "X .*accepted"),
     "negative seed": (GOOD, {"random_state": -1}, "random_state=-1"),
-    "seed of 33 bits": (GOOD, {"random_state": 2**32}, "random_state=4294967296 must be .*4294967295"),
     "no starts": (GOOD, {"n_init": 0}, "n_init"),
     "no sweeps": (GOOD, {"n_sweeps": 0}, "n_sweeps"),
 }
@@ -243,6 +271,112 @@ def test_generators_seed_a_run():
     runs = [gc.AnnealedKMeans(2, random_state=np.random.default_rng(s)).anneal(clouds(40)) for s in (3, 3, 4)]
     np.testing.assert_array_equal(runs[0].centroids, runs[1].centroids)
     assert (runs[0].centroids != runs[2].centroids).any()
+
+
+def test_any_seed_is_taken_and_the_model_stays_as_it_is():
+    X = clouds(40)
+    model = gc.AnnealedKMeans(3, inference="gibbs", n_sweeps=2, random_state=2**40)
+    before = dict(vars(model))
+    first, again = model.anneal(X), model.anneal(X)
+    assert vars(model) == before
+    np.testing.assert_array_equal(first.potentials, again.potentials)
+    other = model.set_params(random_state=2**40 + 2**32).anneal(X)  # more than the last 32 bits count
+    assert (first.potentials != other.potentials).any()
+
+
+def unequal(name, seed):
+    """Groups that differ in size or width, or no groups: data and number of clusters."""
+    rng = np.random.default_rng(seed)
+    if name == "noise":
+        return rng.standard_normal((150, 2)), 7
+    if name == "two tight, one wide":
+        sizes, widths, centers = (60, 60, 60), (0.02, 0.02, 1.0), np.array([[0.0, 0], [0.3, 0], [12, 0]])
+    else:
+        sizes, widths, centers = (200, 100, 50, 20, 10, 5), (1.0,) * 6, 6 * rng.standard_normal((6, 2))
+    groups = zip(centers, widths, sizes, strict=True)
+    return np.concatenate([c + w * rng.standard_normal((n, 2)) for c, w, n in groups]), len(sizes)
+
+
+def free_energy(X, centroids, beta):
+    return -logsumexp(-beta * cdist(X, centroids, "sqeuclidean"), axis=1).sum() / beta
+
+
+@pytest.mark.parametrize("name", ["noise", "two tight, one wide", "sizes 5 to 200"])
+def test_default_search_is_as_good_as_many_restarts(name):
+    for seed in range(3):
+        X, n_clusters = unequal(name, seed)
+        peer = KMeans(n_clusters, n_init=20, random_state=0).fit(X)
+        for state in range(2):
+            model = gc.AnnealedKMeans(n_clusters, random_state=state).fit(X)
+            assert model.cost(model.labels_, X) <= 1.005 * peer.inertia_
+
+
+def test_the_colder_end_is_the_branch_of_lower_free_energy(monkeypatch):
+    X, n_clusters = unequal("sizes 5 to 200", 4)
+    model = gc.AnnealedKMeans(n_clusters, random_state=0)
+    run = model.anneal(X)
+    monkeypatch.setattr(gc.AnnealedKMeans, "_cross_over", lambda *rest: 0)
+    cooled = model.anneal(X)
+    gain = [
+        free_energy(X, cooled.centroids[t], run.betas[t]) - free_energy(X, run.centroids[t], run.betas[t])
+        for t in range(40)
+    ]
+    crossing = np.flatnonzero(gain)[0]
+    assert 20 < crossing < 40 and min(gain[crossing:]) > 0 and cooled.costs[-1] > 1.01 * run.costs[-1]
+    np.testing.assert_array_equal(run.potentials[:crossing], cooled.potentials[:crossing])
+
+
+def test_groups_below_the_default_grid_part_on_a_colder_one():
+    rng = np.random.default_rng(0)
+    centers = np.array([[8.0 * i, 8 * (i % 2)] for i in range(4)]).repeat(2, axis=0) + np.tile(
+        [[0, 0], [0.5, 0]], (4, 1)
+    )
+    X = centers.repeat(20, axis=0) + 0.05 * rng.standard_normal((160, 2))
+    model = gc.AnnealedKMeans(8, random_state=0)
+    run = model.anneal(X)
+    assert run.n_effective() == 4
+    cold = model.anneal(X, betas=run.unit * np.geomspace(0.9, 1e4, 50))
+    best = KMeans(8, n_init=20, random_state=0).fit(X).inertia_
+    assert cold.n_effective() == 8 and cold.costs[-1] == pytest.approx(best, rel=1e-3)
+
+
+def test_limit_of_sweeps_is_reported_once(monkeypatch):
+    X, spread = clouds(), clouds().std()
+    assert gc.AnnealedKMeans(5, random_state=0).anneal(X).converged.all()
+    monkeypatch.setattr(centroid, "MAX_SWEEPS", 6)
+    model = gc.AnnealedKMeans(5, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="of 40 temperatures did not settle within 6 sweeps") as caught:
+        model.fit(X)
+    assert len(caught) == 1 and f"{(~model.trajectory_.converged).sum()} of 40" in str(caught[0].message)
+    steps = []
+    for beta, centroids in zip(model.trajectory_.betas, model.trajectory_.centroids, strict=True):
+        P = softmax(-beta * cdist(X, centroids, "sqeuclidean"), axis=1)
+        steps.append(np.linalg.norm(P.T @ X / P.sum(axis=0)[:, None] - centroids))
+    converged, steps = model.trajectory_.converged, np.array(steps)
+    assert 0 < converged.sum() < 40 and model.n_iter_ >= 40 * 6
+    assert steps[converged].max() < 1e-3 * spread < steps[~converged].max()
+    assert gc.AnnealedKMeans(2, inference="gibbs", n_sweeps=2).anneal(X).converged is None
+
+
+def test_coldest_accepted_temperature():
+    X = clouds(60)
+    model = gc.AnnealedKMeans(5, random_state=0)
+    unit = model.anneal(X, betas=[1.0]).unit
+    run = model.anneal(X, betas=[unit, 0.9e15 * unit])
+    nearest = cdist(X, run.centroids[1], "sqeuclidean").argmin(axis=1)
+    np.testing.assert_array_equal(run.probabilities[1], np.eye(5)[nearest])
+    for inference in ("meanfield", "gibbs"):
+        with pytest.raises(ValueError, match=r"betas go up to 1e\+308, accepted is up to 1e\+15 units"):
+            gc.AnnealedKMeans(5, inference=inference).anneal(X, betas=[1.0, 1e308])
+
+
+@pytest.mark.parametrize("method", ["predict", "transform"])
+def test_masks_of_new_objects_are_refused(method):
+    model = gc.AnnealedKMeans(2, random_state=0).fit(GOOD)
+    with pytest.raises(ValueError, match="X has masked entries"):
+        getattr(model, method)(np.ma.masked_greater(GOOD, 8))
+    with pytest.raises(ValueError, match="labels has masked entries"):
+        model.cost(np.ma.masked_equal([0, 1, 0, 1, 0], 1), GOOD)
 
 
 def test_start_from_other_features_is_named():

@@ -342,3 +342,10 @@ def test_unit_of_information_is_checked():
     sizes = coding.set_sizes([0.0, 1.0], [0.0, 1.0], [0.0])
     with pytest.raises(ValueError, match="'nat'"):
         coding.information(sizes, 1.0, 1, "nat")
+
+
+def test_problems_in_which_all_codes_cost_the_same():
+    flat = np.full((4, 2), 3.0)
+    sizes = coding.boltzmann_set_sizes(flat, flat, [0.0, 1.0])
+    for logs in (sizes.log_first, sizes.log_second, sizes.log_joint):
+        np.testing.assert_allclose(logs, 4 * np.log(2))

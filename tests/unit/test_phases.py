@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import eigsh
 from scipy.spatial.distance import cdist
+from sklearn.base import clone
 
 import gencap as gc
-from gencap.centroid import few_coordinates
+from gencap.centroid import all_coordinates, few_coordinates
 from gencap.phases import critical_alpha, critical_beta, learnable_cosine, order_parameters, quench
 
 
@@ -126,6 +127,8 @@ def test_theory_names_bad_input(function, arguments, name):
         function(*arguments)
     with pytest.raises(ValueError, match="u must|u="):
         critical_alpha(-1.0)
+    with pytest.raises(ValueError, match="u=1e-200 must be finite and in"):
+        critical_alpha(1e-200)
     with pytest.raises(ValueError, match="variance"):
         critical_beta(1.0, 1.0, variance=0)
 
@@ -140,12 +143,33 @@ def test_quench_is_one_run_at_every_temperature():
     assert model.random_state == 5
     np.testing.assert_array_equal(first.betas, BETAS)
     np.testing.assert_array_equal(first.probabilities, second.probabilities)
+    seeds = np.random.SeedSequence(5).generate_state(3, np.uint64)
     for t, beta in enumerate(BETAS):
-        alone = gc.AnnealedKMeans(2, inference="gibbs", n_sweeps=4, random_state=5 + t).anneal(X, betas=[beta])
+        alone = clone(model).set_params(random_state=int(seeds[t])).anneal(X, betas=[beta])
         np.testing.assert_allclose(first.probabilities[t], alone.probabilities[0], atol=1e-9)
         np.testing.assert_allclose(first.centroids[t], alone.centroids[0], atol=1e-9)
         assert first.costs[t] == pytest.approx(alone.costs[0])
     assert first.unit == pytest.approx(1 / (2 * top_of_covariance(X)[0]))
+
+
+@pytest.mark.parametrize("seed", [np.random.default_rng(3), np.random.RandomState(3), np.uint8(255), np.int8(127)])
+def test_quench_takes_every_random_state_and_leaves_the_model_alone(seed):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    model = gc.AnnealedKMeans(2, inference="gibbs", n_sweeps=2, random_state=seed)
+    run = quench(model, X, BETAS)
+    assert model.random_state is seed and np.isfinite(run.probabilities).all()
+    if isinstance(seed, np.integer):
+        again = quench(model.set_params(random_state=int(seed)), X, BETAS)
+        np.testing.assert_array_equal(run.potentials, again.potentials)
+
+
+def test_temperatures_share_no_seeds():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    betas = [0.1, 0.1 + 1e-12, 0.1 + 2e-12]
+    runs = [quench(gc.AnnealedKMeans(2, "gibbs", n_sweeps=2, random_state=s), X, betas).potentials for s in (5, 6)]
+    chains = np.concatenate(runs)
+    apart = np.abs(chains[:, None] - chains).max(axis=(2, 3))
+    assert apart[~np.eye(6, dtype=bool)].min() > 0.01
 
 
 def test_quench_without_a_seed_and_with_bad_input():
@@ -166,8 +190,8 @@ def test_few_coordinates_keep_the_distances():
     for shape in ((8, 30), (30, 8)):
         X = np.random.default_rng(1).standard_normal(shape) + 50
         few, offset, basis = few_coordinates(X)
-        assert few.shape == (shape[0], 8)
-        np.testing.assert_allclose(few @ basis.T + offset, X, atol=1e-10)
+        assert few.shape == (shape[0], 8) and (basis is None) == (shape[1] == 8)
+        np.testing.assert_allclose(all_coordinates(few, offset, basis), X, atol=1e-10)
         np.testing.assert_allclose(cdist(few, few), cdist(X, X), atol=1e-10)
 
 

@@ -191,3 +191,17 @@ def test_bad_input_is_named():
         transfer.map_nearest_cluster(scipy.sparse.csr_array(broken), labels, 2)
     with pytest.raises(ValueError, match="X has 1 object"):
         gc.split_similarities(np.zeros((1, 1)))
+
+
+def test_labels_of_an_embedding_are_those_of_fit():
+    X = -(
+        (np.random.default_rng(0).standard_normal((60, 1, 4)) - np.random.default_rng(0).standard_normal((60, 4))) ** 2
+    )
+    model = gc.PairwiseClustering(6, embedding=True, n_init=1, random_state=0)
+    X = X.sum(axis=2)
+    assert np.array_equal(transfer.coldest_labels(model, X), model.fit(X).labels_)
+
+
+def test_hungarian_of_an_odd_number_of_objects_is_named():
+    with pytest.raises(ValueError, match="data has 7 objects, accepted for mapping='hungarian' is an even number"):
+        gc.select_by_transfer_cost(gc.CorrelationClustering(2), np.eye(7), [1, 2], "hungarian", progress=False)

@@ -249,3 +249,31 @@ def test_models_are_not_changed():
     model = KMeans(3, n_init=1, random_state=0)
     gc.transfer_cost(model, *case(0)[:2])
     assert not hasattr(model, "cluster_centers_") and model.n_clusters == 3
+
+
+class Medians(KMeans):
+    """Has centroids, and a cost that is no sum of squares."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        super().fit(X)
+        self.cluster_centers_ = np.array([np.median(X[self.labels_ == k], axis=0) for k in range(self.n_clusters)])
+        self.inertia_ = np.abs(X - self.cluster_centers_[self.labels_]).sum()
+        return self
+
+
+def test_other_costs_than_squared_distances_are_refused():
+    X1, X2, *_ = case(3, n1=30, n2=30)
+    with pytest.raises(ValueError, match="model is Medians with inertia_=.*accepted with centroids are models whose"):
+        gc.transfer_cost(Medians(3, n_init=2, random_state=0), X1, X2)
+    model = KMeans(3, n_init=2, random_state=0)
+    assert gc.transfer_cost(model, X1 + 1e6, X2 + 1e6) == pytest.approx(gc.transfer_cost(model, X1, X2), rel=1e-6)
+
+
+def test_what_vectors_do_not_use_and_what_is_no_pair_is_named():
+    X1, X2, *_ = case(3, n1=30, n2=30)
+    model = KMeans(2, n_init=1, random_state=0)
+    with pytest.raises(ValueError, match="cross is str, accepted for vectors is None"):
+        gc.transfer_cost(model, X1, X2, cross="garbage")
+    for drawn in (X1, (X1,), [X1, X2, None, None]):
+        with pytest.raises(ValueError, match=r"data\(rng\) is .*accepted is a tuple \(X1, X2\)"):
+            gc.select_by_transfer_cost(model, lambda rng, drawn=drawn: drawn, [1, 2], progress=False)
