@@ -43,6 +43,7 @@ OVERDUE = 2.0  # growth at which a single centroid may borrow; less would draw c
 COPIES = 1e-2  # of the data's spread; centroids closer than this are copies of one
 COLDEST = 1e15  # units; beyond, differences of squared distances that are rounding would decide
 FROZEN = 1e6  # units at which the search beside the annealing runs: hard assignments
+MELTED = 2.0  # units; hotter grids have nothing to gain from solutions at zero temperature
 STARTS = 10  # of k-means++ for that search, beside the cold end of the annealing
 LIKELY = 1.05  # of the lowest cost at zero temperature; dearer solutions are not tried at the coldest step
 CHEAPER = 1e-4  # of the cost; less does not count as a better solution
@@ -349,7 +350,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         # A run is (centroids, potentials or None, converged or None, sweeps).
         path, potentials, converged, sweeps = min(runs, key=lambda done: self._cold_cost(X, *done[:2]))
         if potentials is None:
-            if init is None and betas[-1] > unit and n_clusters > 1:
+            if init is None and betas[-1] > MELTED * unit and n_clusters > 1:
                 sweeps += self._cross_over(X, betas, unit, path, converged, search)
             potentials = np.array([cdist(X, centroids, "sqeuclidean") for centroids in path])
             if not converged.all():
