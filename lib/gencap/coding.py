@@ -587,7 +587,7 @@ def _legendre(excesses, gamma):
     problems share there is no minimum and the value at the largest beta is negative: less than one code.
     """
     n_objects = excesses.shape[1]
-    unit = max(excesses.mean(), np.finfo(float).tiny)
+    unit = excesses.mean() or 1.0
 
     def per_object(beta):
         logits = -np.tensordot(beta / unit, excesses, axes=1)
