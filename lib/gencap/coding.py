@@ -206,7 +206,7 @@ def set_sizes(costs1, costs2, gammas):
 
 
 def lattice_set_sizes(distances1, distances2, max_gamma):
-    """Count the same three sets for integer distances without enumeration, up to about a thousand objects.
+    """Count the same three sets for integer distances without enumeration, up to some thousand objects.
 
     A table of the number of codes for every pair of excess costs is extended object by object.
 
@@ -225,22 +225,41 @@ def lattice_set_sizes(distances1, distances2, max_gamma):
     Raises
     ------
     ValueError, TypeError
-        Distances that are not integers or of different shape; n log2 K > 2000 (the counts overflow).
+        Distances that are not integers or of different shape; so many objects that the counts leave the floats.
     """
     max_gamma = checks.check_integer("max_gamma", max_gamma, 0, 5000)
     first, second = _check_pair(distances1, distances2)
-    n_objects, n_clusters = first.shape
     if not (np.array_equal(first, np.rint(first)) and np.array_equal(second, np.rint(second))):
         raise ValueError("distances1 and distances2 must hold integers, got fractions; divide by a step and round")
-    if n_objects * np.log2(n_clusters) > 2000:
-        raise ValueError(f"distances1 has {n_objects} objects and {n_clusters} clusters; accepted is n log2 K <= 2000")
     first, second = (_row_excess(d).astype(np.int64) for d in (first, second))
     size, nothing = max_gamma + 1, np.zeros_like(first)
-    joint = kernels.count_codes(first, second, size, size).cumsum(axis=0).cumsum(axis=1).diagonal()
-    single = [kernels.count_codes(excess, nothing, size, 1)[:, 0].cumsum() for excess in (first, second)]
+    single = [_log_counts(excess, nothing, size, 1)[:, 0] for excess in (first, second)]
+    return SetSizes(np.arange(size, dtype=float), *single, _log_counts(first, second, size, size).diagonal())
+
+
+def _log_counts(first, second, height, width):
+    """Logarithm of the number of codes whose excess costs are at most (a, b), shape (height, width)."""
+    n_objects, n_clusters = first.shape
+    both = (first + second).astype(float)
+    # Counts leave the range of a float. Weights that fall with the cost, of sum 1, leave probabilities instead; those
+    # of the middle of the table are near 1, and a start far above 1 makes room for small ones.
+    rest = max(height + width - 2 - both.min(axis=1).sum(), 0.0)  # no label pays less than the smallest of its object
+    tilt = min(_legendre(_row_excess(both)[None], rest / 2)[1], 30.0)
+    log_sums = logsumexp(-tilt * both, axis=1, keepdims=True)
+    start = 600.0
+    if log_sums.sum() > start + 700:
+        raise ValueError(
+            f"distances1 has {n_objects} objects and {n_clusters} clusters; accepted are fewer, the sizes of the sets "
+            "differ by more than a float can hold"
+        )
+    table = kernels.count_codes(np.exp(-tilt * both - log_sums), first, second, np.exp(start), height, width)
     with np.errstate(divide="ignore"):
-        logs = [np.log(counts) + n_objects * np.log(n_clusters) / 2 for counts in (*single, joint)]
-    return SetSizes(np.arange(size, dtype=float), *logs)
+        logs = np.log(table) + (log_sums.sum() - start) + tilt * np.add.outer(np.arange(height), np.arange(width))
+    logs = np.logaddexp.accumulate(np.logaddexp.accumulate(logs, axis=0), axis=1)
+    few = logs < 20
+    with np.errstate(divide="ignore"):
+        logs[few] = np.log(np.rint(np.exp(logs[few])))  # small counts are integers, exactly
+    return logs
 
 
 def boltzmann_set_sizes(distances1, distances2, gammas, legendre=True):

@@ -194,6 +194,18 @@ def test_canonical_and_microcanonical_maxima_agree(noise, step, top):
     assert exact.log_first[top] - printed.log_first[-1] > 0.1 * 1024  # Eq. 14 errs at leading order
 
 
+def test_sizes_beyond_the_range_of_floats():
+    """4000 objects: 2^4000 codes do not fit into a float; against exact sums of binomials."""
+    alike = np.tile([0.0, 1.0], (4000, 1))
+    changed = np.r_[alike[:3000], alike[3000:, ::-1]]  # the best codes differ in 1000 places
+    exact = coding.lattice_set_sizes(alike, changed, 600)
+    counts = [comb(4000, j) for j in range(601)]
+    expected = [log(sum(counts[: top + 1])) for top in (0, 1, 300, 600)]
+    np.testing.assert_allclose(exact.log_first[[0, 1, 300, 600]], expected, rtol=1e-10)
+    assert exact.log_joint[499] == -np.inf
+    assert exact.log_joint[500] == pytest.approx(log(comb(1000, 500)), rel=1e-10)
+
+
 def test_binomial_sizes_and_legendre_rate():
     """All objects alike: |C_gamma| is a sum of binomials, and the Legendre transform is the binary entropy."""
     distances = np.tile([0.0, 1.0], (300, 1))

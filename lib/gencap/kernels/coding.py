@@ -5,24 +5,23 @@ from numba import njit
 
 
 @njit(cache=True)
-def count_codes(first, second, height, width):
-    """Number of codes with every pair of total excess costs, as a table in floating point.
+def count_codes(weights, first, second, start, height, width):
+    """Weight of all codes with every pair of total excess costs, as a table.
 
-    `first`, `second` (n, K) hold non-negative integers. Entry (a, b) is K^(-n/2) times the number of codes of total
-    excess a in the first and b in the second problem: with this factor 2^1024 codes still fit into a float.
+    `first`, `second` (n, K) hold non-negative integers, `weights` (n, K) the factor of every label. Entry (a, b) is
+    `start` times the sum, over the codes of excess a in the first and b in the second problem, of their weights.
     """
     n_objects, n_clusters = first.shape
-    scale = 1.0 / np.sqrt(n_clusters)
     table = np.zeros((height, width))
-    table[0, 0] = 1.0
+    table[0, 0] = start
     rows, columns = 1, 1
     for i in range(n_objects):
         extended = np.zeros((height, width))
         for k in range(n_clusters):
-            down, right = first[i, k], second[i, k]
+            down, right, weight = first[i, k], second[i, k], weights[i, k]
             for a in range(min(rows, height - down)):
                 for b in range(min(columns, width - right)):
-                    extended[a + down, b + right] += scale * table[a, b]
+                    extended[a + down, b + right] += weight * table[a, b]
         rows = min(height, rows + first[i].max())
         columns = min(width, columns + second[i].max())
         table = extended
