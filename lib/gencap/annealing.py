@@ -11,19 +11,25 @@ loses its stability (the first split).  Grids are fixed multiples of that unit, 
 
 import zipfile
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.special import entr, log_softmax
 
-from .checks import as_array, check_labels
+from .checks import as_array, check_labels, check_option, object_names
 
 __all__ = ["Trajectory", "beta_grid", "check_betas"]
 
 COINCIDENT = 0.1  # clusters whose normalised memberships differ by less (total variation) are counted once
-STORED = ("betas", "probabilities", "potentials", "costs", "centroids", "unit")  # what `Trajectory.save` writes
-OCCUPIED = 0.01  # share of the mass below which a cluster counts as empty
+# What `Trajectory.save` writes, and what of it a file may lack.
+STORED = (
+    *("betas", "probabilities", "potentials", "costs", "centroids", "unit", "converged", "n_iter"),
+    *("capacity_entropy", "objects"),
+)
+OPTIONAL = {"potentials", "centroids", "converged", "n_iter", "capacity_entropy", "objects"}
+OCCUPIED = 0.01  # share of the mass below which a cluster counts as empty; with many clusters half of 1/K
+ENTROPIES = ("final", "same")
 
 
 def beta_grid(unit, low, high, n_steps):
@@ -71,6 +77,21 @@ class Trajectory:
     centroids : ndarray, shape (T, K, D), or None
     unit : float
         Inverse temperature of the first split, the unit of the default grid.
+    converged : ndarray of bool, shape (T,)
+        Whether the sweeps at a step settled before their limit; None at construction means that all did.
+    n_iter : int
+        Sweeps over the data that the run took.
+    capacity_entropy : {"final", "same"}
+        Where a capacity takes its entropy H: at the coldest step, or, for models whose steps are no temperatures of one
+        cost, at the step itself.
+    objects : ndarray of str, shape (N,), or None
+        Names of the objects, if the data had any.
+
+    Raises
+    ------
+    ValueError
+        Arrays that contradict each other's shape, rows of probabilities that do not sum to 1 within 1e-4, values that
+        are not finite, or betas that do not ascend from above 0.
     """
 
     betas: np.ndarray
@@ -79,7 +100,51 @@ class Trajectory:
     costs: np.ndarray
     centroids: np.ndarray | None = None
     unit: float = 1.0
-    _counted: dict = field(default_factory=dict, repr=False)
+    converged: np.ndarray | None = None
+    n_iter: int = 0
+    capacity_entropy: str = "final"
+    objects: np.ndarray | None = None
+
+    def __post_init__(self):
+        self.betas, self.probabilities = check_betas(self.betas), np.asarray(self.probabilities)
+        if self.probabilities.ndim != 3 or 0 in self.probabilities.shape:
+            raise ValueError(
+                f"probabilities has shape {self.probabilities.shape}, accepted is (steps, objects, clusters)"
+            )
+        steps, objects, clusters = self.probabilities.shape
+        if self.converged is None:
+            self.converged = np.ones(steps, bool)
+        for name, shape in (
+            ("betas", (steps,)),
+            ("costs", (steps,)),
+            ("converged", (steps,)),
+            ("potentials", (steps, objects, clusters)),
+            ("centroids", (steps, clusters, *np.shape(self.centroids)[-1:])),
+            ("objects", (objects,)),
+        ):
+            value = getattr(self, name)
+            if value is None and name != "costs":
+                continue
+            value = np.asarray(value)
+            setattr(self, name, value)
+            if value.shape != shape:
+                raise ValueError(
+                    f"{name} has shape {value.shape}, accepted beside probabilities of shape "
+                    f"{self.probabilities.shape} is {shape}"
+                )
+            # A sum is NaN or infinite as soon as one entry is, and needs no mask as large as the array.
+            with np.errstate(over="ignore", invalid="ignore"):
+                if name != "objects" and not np.isfinite(value.sum(dtype=np.float64)) and not np.isfinite(value).all():
+                    raise ValueError(f"{name} holds NaN or infinite values; accepted are finite numbers only")
+        sums = self.probabilities.reshape(-1, clusters) @ np.ones(clusters, self.probabilities.dtype)
+        wrong = np.flatnonzero(~(np.abs(sums - 1) <= 1e-4))
+        if wrong.size or self.probabilities.min() < 0:
+            at = wrong[0] if wrong.size else self.probabilities.min(axis=2).argmin()
+            raise ValueError(
+                f"probabilities of object {at % objects} at step {at // objects} are "
+                f"{self.probabilities[at // objects, at % objects]}; accepted are numbers >= 0 of sum 1"
+            )
+        check_option("capacity_entropy", self.capacity_entropy, ENTROPIES)
 
     @property
     def n_steps(self):
@@ -123,22 +188,30 @@ class Trajectory:
         Returns
         -------
         ndarray of int, shape (K,)
-            Number of the group, -1 for a cluster with under 1 % of the mass.
+            Number of the group, -1 for a cluster with under 1 % of the mass (or half of 1/K, if that is less).
         """
         t = range(self.n_steps)[t]
-        if t not in self._counted:
-            mass = self.probabilities[t].sum(axis=0, dtype=np.float64)
-            occupied = np.flatnonzero(mass >= OCCUPIED * self.n_objects)
-            members = (self.probabilities[t][:, occupied] / mass[occupied]).T
-            distance = np.array([0.5 * np.abs(members - row).sum(axis=1) for row in members])
-            groups = np.full(self.n_clusters, -1)
-            groups[occupied] = connected_components(distance < COINCIDENT, directed=False)[1]
-            self._counted[t] = groups
-        return self._counted[t]
+        mass = self.probabilities[t].sum(axis=0, dtype=np.float64)
+        occupied = np.flatnonzero(mass >= min(OCCUPIED, 0.5 / self.n_clusters) * self.n_objects)
+        members = (self.probabilities[t][:, occupied] / mass[occupied]).T
+        distance = np.array([0.5 * np.abs(members - row).sum(axis=1) for row in members])
+        groups = np.full(self.n_clusters, -1)
+        groups[occupied] = connected_components(distance < COINCIDENT, directed=False)[1]
+        return groups
 
     def n_effective(self, t=-1):
-        """Number of distinct clusters with at least 1 % of the mass at step `t`; coincident ones count once."""
+        """Number of distinct clusters with at least min(1 %, half of 1/K) of the mass; coincident ones count once."""
         return int(self.groups(t).max()) + 1
+
+    def n_distinct(self, t=-1):
+        """How many clusters step `t` tells apart, without a threshold: mean_i max_k P_ik / m_k, m_k = mean_i P_ik.
+
+        It is 1 when all objects have the same probabilities, the number of occupied clusters when they are hard, and
+        never more than the number of different columns P_ik / m_k. No message can tell more of them apart.
+        """
+        P = self.probabilities[t].astype(np.float64)
+        mass = P.mean(axis=0)
+        return float((P / np.where(mass > 0, mass, 1.0)).max(axis=1).mean())
 
     def save(self, path):
         """Write to `path` as compressed npz, through a temporary name so that an interruption leaves no half file."""
@@ -162,12 +235,23 @@ class Trajectory:
         try:
             with np.load(path) as stored:
                 arrays = {name: stored[name] for name in STORED if name in stored.files}
-            missing = [name for name in STORED if name not in (*arrays, "potentials", "centroids")]
+            missing = [name for name in STORED if name not in OPTIONAL | arrays.keys()]
         except (ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
             raise ValueError(f"{path} is not a Trajectory written by save: {error}") from None
         if missing:
             raise ValueError(f"{path} is not a Trajectory written by save: it has no {', '.join(missing)}")
-        return cls(**{"potentials": None} | arrays | {"unit": float(arrays["unit"])})
+        scalars = {"unit": float, "n_iter": int, "capacity_entropy": str}
+        try:
+            arrays |= {name: kind(arrays[name]) for name, kind in scalars.items() if name in arrays}
+            return cls(**{"potentials": None} | arrays)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path} holds no Trajectory: {error}") from None
+
+
+def signed(run, model, X):
+    """The run of `model` on X, with the names of the objects and the model's rule for the entropy of a capacity."""
+    run.objects, run.capacity_entropy = object_names(X), model.capacity_entropy
+    return run
 
 
 def check_start(init, betas, n_objects, n_clusters):

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import xlogy
 
-from .annealing import Trajectory
-from .checks import check_integer, check_labels, check_number, check_option
+from .annealing import ENTROPIES, Trajectory
+from .checks import check_integer, check_labels, check_number, check_option, check_same_order
 from .kernels.capacity import mean_log_overlap
 from .metrics import align_labels
 
@@ -30,6 +30,9 @@ __all__ = [
     "kary_optimal_beta",
     "shannon_capacity",
 ]
+
+
+ABOVE = 0.01  # bits by which rounding may lift a capacity above log2 of the distinct clusters
 
 
 @dataclass(eq=False, repr=False)
@@ -75,6 +78,7 @@ def _check_pair(first, second):
             "t1 and t2 must have the same (steps, objects, clusters), "
             f"got {first.probabilities.shape} and {second.probabilities.shape}"
         )
+    check_same_order("t2", second, "t1", first)
     ratio = second.betas / first.betas
     if ratio.min() < 0.8 or ratio.max() > 1.25:
         raise ValueError(
@@ -83,15 +87,16 @@ def _check_pair(first, second):
         )
 
 
-def generalization_capacity(t1, t2, entropy="final"):
+def generalization_capacity(t1, t2, entropy=None):
     """Generalization capacity of two annealing runs on two data sets of the same objects (000 Eq. 65, 88).
 
     Parameters
     ----------
     t1, t2 : Trajectory
         Runs of one model; row i of both is the same object.
-    entropy : {"final", "same"}
-        Where H is taken: at the coldest step of data set 1 (Algorithm 1, line 16), or at the same step as J.
+    entropy : {"final", "same"} or None
+        Where H is taken: at the coldest step of data set 1 (Algorithm 1, line 16), or at the same step as J; either way
+        no more than the surprise at chance (see Notes). None takes what the model says, `t1.capacity_entropy`.
 
     Returns
     -------
@@ -100,16 +105,28 @@ def generalization_capacity(t1, t2, entropy="final"):
     Raises
     ------
     ValueError
-        Runs of different numbers of steps, objects or clusters; grids whose ratio leaves 0.8-1.25; unknown `entropy`.
+        Runs of different numbers of steps, objects or clusters; objects named in another order; grids whose ratio
+        leaves 0.8-1.25; unknown `entropy`; more bits than log2 of the clusters told apart (contradictory runs).
 
     Notes
     -----
     H is the entropy of the mean assignment probabilities, not of hard labels: those are arbitrary among clusters
     that coincide. The renaming of the clusters is found at every step by the Hungarian method on P1' P2: clusters
     are exchangeable until they split, so a renaming fixed while hot means nothing.
+
+    J is a rate only against chance. Where the objects of data set 1 are renamed at random, their weights
+    m_k = mean_i P1[i, k] stand in the place of P1[i, k], and what exceeds that,
+
+        mean_i log2 (sum_k P1[i, k] P2[i, k] / sum_k m_k P2[i, k]) <= log2 D,  D = mean_i max_k P1[i, k] / m_k,
+
+    is 0 or less in the mean over all pairings of unrelated data sets (Jensen), and bounded as it is a mean of P1 / m.
+    D (`Trajectory.n_distinct`) is at most the number of different clusters. So H counts no more than the surprise
+    -mean_i log2 of the denominator, or that with the data sets exchanged, whichever is larger. For hard clusters it is
+    never less than H, for equally large ones it is log2 K: it decides where all objects share one uneven distribution,
+    or where a colder step has more clusters than the step at hand.
     """
     _check_pair(t1, t2)
-    check_option("entropy", entropy, ("final", "same"))
+    entropy = check_option("entropy", t1.capacity_entropy if entropy is None else entropy, ENTROPIES)
     steps, n_clusters = t1.n_steps, t1.n_clusters
     stability, permutations = np.empty(steps), np.empty((steps, n_clusters), int)
     none = np.empty((0, 0))
@@ -119,11 +136,20 @@ def generalization_capacity(t1, t2, entropy="final"):
         h1 = none if t1.potentials is None else t1.potentials[t]
         h2 = none if t2.potentials is None else t2.potentials[t]
         stability[t] = mean_log_overlap(P1, P2, permutations[t], h1, t1.betas[t], h2, t2.betas[t]) / np.log(2)
-    entropies = np.array([t1.entropy(t if entropy == "same" else -1) for t in range(steps)])
+    entropies = np.array(
+        [min(t1.entropy(t if entropy == "same" else -1), _surprise(t1, t2, t, permutations[t])) for t in range(steps)]
+    )
     curve = entropies + stability
     if n_clusters == 1:
         curve[:] = 0.0  # exactly: one cluster carries nothing, and rounding must not say otherwise
     best = int(np.argmax(curve))
+    limit = np.log2(max(t1.n_distinct(best), t2.n_distinct(best)))
+    if curve[best] > limit + ABOVE:
+        raise ValueError(
+            f"entropy={entropy!r} gives {curve[best]:.3f} bits at step {best} (beta={t1.betas[best]:.4g}), where the "
+            f"assignments tell apart {2**limit:.3g} clusters, {limit:.3f} bits; accepted are potentials and "
+            "probabilities of one run"
+        )
     return Capacity(
         value=max(0.0, float(curve[best])),
         index=best,
@@ -135,6 +161,15 @@ def generalization_capacity(t1, t2, entropy="final"):
         n_effective=t1.n_effective(best),
         permutations=permutations,
     )
+
+
+def _surprise(t1, t2, t, permutation):
+    """-mean_i log2 of the overlap of one data set at step t with the cluster weights of the other, the larger; bits."""
+    P1, P2 = t1.probabilities[t], t2.probabilities[t][:, permutation]
+    with np.errstate(divide="ignore"):  # clusters that the other leaves empty surprise without bound
+        return max(
+            float(-np.log2(P @ other.mean(axis=0, dtype=np.float64)).mean()) for P, other in ((P1, P2), (P2, P1))
+        )
 
 
 def hamming_capacity(labels1, labels2, n_clusters):
@@ -159,11 +194,12 @@ def hamming_capacity(labels1, labels2, n_clusters):
         Labels of different lengths, or outside 0..K-1.
     """
     n_clusters = check_integer("n_clusters", n_clusters)
+    check_same_order("labels2", labels2, "labels1", labels1)
     labels1 = check_labels("labels1", labels1, n_clusters=n_clusters)
     agreed = (align_labels(labels1, labels2, n_clusters) == labels1).mean()
     if n_clusters == 1:
         return 0.0
-    share = np.bincount(labels1, minlength=n_clusters) / labels1.size
+    share = np.unique(labels1, return_counts=True)[1] / labels1.size
     entropy = -xlogy(share, share).sum()
     return max(0.0, float((entropy + _stay_or_err(1 - agreed, n_clusters)) / np.log(2)))
 
@@ -174,7 +210,8 @@ def _stay_or_err(delta, n_clusters):
 
 
 def _check_code(K, delta):
-    return check_integer("K", K, low=2), check_number("delta", delta, 0.0, 1.0)
+    K = check_integer("K", K, 2, 10**150, "10**150, whose square is a float, ")
+    return float(K), check_number("delta", delta, 0.0, 1.0)
 
 
 def shannon_capacity(K, delta):

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .annealing import Trajectory, beta_grid, check_betas, check_start
+from .annealing import Trajectory, beta_grid, check_betas, check_start, signed
 from .checks import (
     check_integer,
     check_labels,
@@ -196,6 +196,8 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     (5, 2)
     """
 
+    capacity_entropy = "final"
+
     def __init__(self, n_clusters=8, inference="meanfield", sampler="block", n_init=1, n_sweeps=30, random_state=None):
         self.n_clusters = n_clusters
         self.inference = inference
@@ -249,7 +251,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             X not 2-D, empty, or not finite; n_clusters not in 1..N; unknown inference or sampler; betas not
             ascending and positive; init of another shape or without centroids.
         """
-        return self._anneal(check_vectors("X", X), betas, init)
+        return signed(self._anneal(check_vectors("X", X), betas, init), self, X)
 
     def _anneal(self, X, betas=None, init=None):
         n_objects = len(X)
@@ -341,8 +343,8 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self
         """
         check_unmasked("X", X)
-        X = validate_data(self, X, dtype=np.float64, order="C")
-        self.trajectory_ = self._anneal(check_vectors("X", X))
+        given, X = X, validate_data(self, X, dtype=np.float64, order="C")
+        self.trajectory_ = signed(self._anneal(check_vectors("X", X)), self, given)
         self.cluster_centers_ = self.trajectory_.centroids[-1]
         self.labels_ = self.trajectory_.labels(-1)
         self.inertia_ = float(((X - self.cluster_centers_[self.labels_]) ** 2).sum())

@@ -1,6 +1,8 @@
 """Argument checks shared by every room: the error names the argument, what was given and what is accepted."""
 
+import math
 import numbers
+from collections.abc import Iterable
 
 import numpy as np
 import scipy.sparse
@@ -58,12 +60,55 @@ def check_n_clusters(n_clusters, n_objects):
     return check_integer("n_clusters", n_clusters, 1, n_objects, "n_samples")
 
 
-def check_offered(n_clusters, high=None, high_name=None):
-    """Return the numbers of clusters offered as a list; they must ascend, within 1..`high` (see `check_integer`)."""
-    offered = [check_integer("n_clusters", k, 1, high, high_name) for k in n_clusters]
-    if not offered or offered != sorted(set(offered)):
-        raise ValueError(f"n_clusters={offered} must be a non-empty ascending sequence")
+def check_offered(n_clusters, high=None, high_name=None, name="n_clusters"):
+    """Return the numbers of clusters offered, one int or distinct ints, as a list in the order given.
+
+    Each lies within 1..`high` (see `check_integer`); `name` is the argument's.
+    """
+    if not isinstance(n_clusters, Iterable):
+        n_clusters = [n_clusters]
+    offered = [check_integer(name, k, 1, high, high_name) for k in n_clusters]
+    if not offered or len(set(offered)) < len(offered):
+        raise ValueError(
+            f"{name} is {'empty' if not offered else offered}, accepted is one number >= 1 or several distinct ones"
+        )
     return offered
+
+
+def check_size(what, shape, most=2**27):
+    """Raise ValueError if an array of `shape` would hold more than `most` numbers; `what` names it and its origin."""
+    count = math.prod(map(int, shape))  # Python's integers do not overflow
+    if count > most:
+        raise ValueError(f"{what} would hold {count:.3g} numbers, accepted are at most {most}")
+
+
+def object_names(X):
+    """Names of the objects as str: the index of a labelled table, or what a Trajectory kept of it; else None."""
+    index = getattr(X, "index", None)
+    if index is None or callable(index):  # a list has a method of this name
+        return getattr(X, "objects", None)
+    return np.array([str(name) for name in index], dtype=str)
+
+
+def check_same_order(name, X, other_name, other):
+    """Raise ValueError if rows of two labelled tables that are paired by position name different objects.
+
+    That is so when both hold the same names in another order; and where names of one's own (not 0..N-1) are unique and
+    one that both have stands at another place. Tables of unlike names, or without names, are taken as paired.
+    """
+    first, second = object_names(other), object_names(X)
+    if first is None or second is None or np.array_equal(first, second):
+        return
+    place = {label: i for i, label in enumerate(first)}
+    moved = [i for i, label in enumerate(second) if place.get(label, i) != i]
+    counted = any(np.array_equal(names, np.arange(len(names)).astype(str)) for names in (first, second))
+    unique = len(place) == len(first) and len(set(second)) == len(second)
+    if np.array_equal(np.sort(first), np.sort(second)) or (moved and unique and not counted):
+        i = moved[0] if moved else int(np.flatnonzero(first != second)[0])
+        raise ValueError(
+            f"{name} has {str(second[i])!r} as object {i}, which is object {place[second[i]]} of {other_name}; "
+            "accepted are the same objects in the same order: reorder one table by the names of the other"
+        )
 
 
 def check_same_shape(name, X, other_name, other):
@@ -222,6 +267,7 @@ def check_similarity(name, X, dtype=np.float32):
     """
     sparse = scipy.sparse.issparse(X)
     given = X
+    check_same_order(f"columns of {name}", getattr(X, "T", None), f"its rows, {name}", X)
     if sparse and np.iscomplexobj(X):
         raise ValueError(f"{name} is complex; accepted are real numbers only")
     with np.errstate(over="ignore"):

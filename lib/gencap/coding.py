@@ -349,6 +349,7 @@ def draw_codebook(n_messages, n_objects, n_clusters=2, transformations="xor", ra
     n_objects = checks.check_integer("n_objects", n_objects)
     n_clusters = checks.check_integer("n_clusters", n_clusters, 2)
     checks.check_option("transformations", transformations, TRANSFORMATIONS)
+    checks.check_size(f"a codebook of {n_messages} messages and {n_objects} objects", (n_messages, n_objects))
     rng = checks.generator(random_state)
     if transformations == "xor":
         return rng.integers(n_clusters, size=(n_messages, n_objects))

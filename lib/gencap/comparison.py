@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from . import nulls
-from .checks import check_integer, check_option, check_seed
+from .checks import check_integer, check_offered, check_option, check_seed
 from .nulls import check_model, evaluate
 from .protocols import MEASURES, Views
 
@@ -210,7 +210,7 @@ def compare_models(
     """
     import pandas as pd
 
-    settings, offered = _settings(models), nulls.check_offered(n_clusters)
+    settings, offered = _settings(models), check_offered(n_clusters)
     sources, ways = _sources(data, protocol, measures, n_splits)
     check_option("null", null, (None, *nulls.NULLS))
     n_nulls = 0 if null is None else check_integer("n_nulls", n_nulls)

@@ -167,8 +167,8 @@ class Gap:
     n_clusters : int
         The offered number of largest gap.
     one_standard_error : int
-        The smallest offered number whose gap is not exceeded by that of the next one by more than the next one's
-        error; the last one if there is none.
+        The smallest offered number whose gap is not exceeded by that of the next larger one by more than its error;
+        the largest if there is none.
     offered : list of int
     gaps, errors : ndarray, shape (len(offered),)
         Natural-log units; errors are standard deviations over the references times sqrt(1 + 1 / references).
@@ -186,8 +186,9 @@ class Gap:
         self.gaps = self.reference.mean(axis=0) - self.log_dispersions
         self.errors = self.reference.std(axis=0) * np.sqrt(1 + 1 / len(self.reference))
         self.n_clusters = self.offered[int(self.gaps.argmax())]
-        enough = np.append(self.gaps[:-1] >= (self.gaps - self.errors)[1:], True)
-        self.one_standard_error = self.offered[int(enough.argmax())]
+        order = np.argsort(self.offered)
+        enough = np.append(self.gaps[order[:-1]] >= (self.gaps - self.errors)[order[1:]], True)
+        self.one_standard_error = self.offered[order[int(enough.argmax())]]
 
     def __repr__(self):
         pairs = ", ".join(f"{k}: {value:.3f}" for k, value in zip(self.offered, self.gaps, strict=True))
@@ -235,7 +236,7 @@ def gap_statistic(
     ----------
     X : array_like, shape (N, D)
     n_clusters : iterable of int
-        Numbers of clusters to offer, ascending, below N.
+        Numbers of clusters to offer, below N.
     reference : {"box", "principal"}
         Uniform in the data's bounding box, or in the box along its principal axes.
     n_references : int
@@ -255,7 +256,7 @@ def gap_statistic(
     Raises
     ------
     ValueError
-        `n_clusters` is empty or does not ascend, K >= N, an unknown reference, or clusters without any spread.
+        `n_clusters` is empty or repeats itself, K >= N, an unknown reference, or clusters without any spread.
 
     Notes
     -----
@@ -332,7 +333,7 @@ def compare_criteria(
         The same objects in the same order measured again, for the capacity. Without it X is split at random into
         halves, whose objects are paired one to one by least distance (Hungarian).
     n_clusters : iterable of int
-        Numbers of clusters to offer, ascending.
+        Numbers of clusters to offer.
     covariance_type : str
         Of the Gaussian mixtures behind AIC, BIC and one of the transfer costs.
     n_repetitions : int
@@ -348,11 +349,12 @@ def compare_criteria(
     Raises
     ------
     ValueError
-        `n_clusters` is empty, does not ascend or exceeds N / 2, X2 of another shape than X, or what a criterion
-        refuses.
+        `n_clusters` is empty, repeats itself or exceeds N / 2, X2 of another shape than X or with its objects in
+        another order, or what a criterion refuses.
 
     Source: document 004, section 7; document 002.
     """
+    checks.check_same_order("X2", X2, "X", X)
     X = checks.check_vectors("X", X)
     offered = checks.check_offered(n_clusters, len(X) // 2, "n_samples / 2")
     rngs = checks.generator(random_state).spawn(5)

@@ -91,6 +91,11 @@ class NormalizedCut(SimilarityClustering):
     True
     """
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
     def _rule(self):
         return Rule(kernels.ASSOCIATION, floor=NORMALIZED_FLOOR)
 

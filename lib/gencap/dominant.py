@@ -10,7 +10,7 @@ trajectory is one of steps, not of temperatures, and its capacity is read off th
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from .annealing import Trajectory
+from .annealing import Trajectory, signed
 from .checks import LARGEST, as_array, check_integer, check_labels, check_n_clusters, check_number, check_similarity
 from .similarity import SimilarityInput
 
@@ -86,11 +86,18 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
     [0, 0, 0, 0, 1, 1, 1, 1]
     """
 
+    capacity_entropy = "same"  # at a step that shows one cluster, the entropy of the last one is none of it
+
     def __init__(self, n_clusters=2, max_steps=100, cutoff=1e-3, shift=0.0):
         self.n_clusters = n_clusters
         self.max_steps = max_steps
         self.cutoff = cutoff
         self.shift = shift
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
 
     def _check(self, X):
         X = check_similarity("X", X)
@@ -151,7 +158,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
             X not square, symmetric, finite, or negative after the shift; n_clusters, max_steps, cutoff or betas
             outside their range; an `init`.
         """
-        return self._peel(self._check(X), betas, init)[0]
+        return signed(self._peel(self._check(X), betas, init)[0], self, X)
 
     def _peel(self, X, betas=None, init=None):
         if init is not None:
@@ -216,7 +223,8 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
         -------
         self
         """
-        self.trajectory_, self.cores_, self.labels_ = self._peel(self._check(X))
+        run, self.cores_, self.labels_ = self._peel(self._check(X))
+        self.trajectory_ = signed(run, self, X)
         self.n_features_in_ = len(self.labels_)
         return self
 

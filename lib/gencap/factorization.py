@@ -26,7 +26,16 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 from tqdm.auto import tqdm
 
-from .checks import check_boolean, check_integer, check_labels, check_number, check_same_shape, check_vectors, generator
+from .checks import (
+    check_boolean,
+    check_integer,
+    check_labels,
+    check_number,
+    check_offered,
+    check_same_shape,
+    check_vectors,
+    generator,
+)
 from .measures import map_rows
 from .roles import NoisyOrFactorization, boolean_product, label_sets  # noqa: F401 (names of this room as well)
 
@@ -40,7 +49,7 @@ class RankSelection:
     rank : int
         The chosen rank (number of factors); the median where the rule is repeated on random splits.
     ranks : ndarray of int, shape (R,)
-        The ranks offered, ascending.
+        The ranks offered.
     costs : ndarray, shape (n_splits, R)
         The rule's score at every rank in every repetition; the unit is the rule's own.
     selected : ndarray of int, shape (n_splits,)
@@ -440,7 +449,7 @@ def select_n_roles(
     model : NoisyOrFactorization
         Its `n_components` is overridden.
     X : array_like of bool, shape (N, D)
-    n_components : iterable of int
+    n_components : int or iterable of int
         Numbers of roles offered.
     n_folds : int
         >= 2.
@@ -463,7 +472,7 @@ def select_n_roles(
     002 section 5 and Figure 4.
     """
     X = np.asarray(X)
-    offered = np.array(sorted({check_integer("n_components", k) for k in n_components}))
+    offered = np.array(check_offered(n_components, name="n_components"))
     check_integer("n_folds", n_folds, 2, len(X), "n_samples")
     folds = list(KFold(n_folds, shuffle=True, random_state=random_state).split(X))
     tasks = (
@@ -490,4 +499,4 @@ def one_standard_error_rank(costs, ranks):
     best = int(np.argmin(costs.mean(axis=0)))
     difference = costs - costs[:, [best]]
     error = difference.std(axis=0, ddof=1) / np.sqrt(len(costs))
-    return int(np.asarray(ranks)[np.argmax(difference.mean(axis=0) <= error)])
+    return int(np.asarray(ranks)[difference.mean(axis=0) <= error].min())

@@ -7,7 +7,7 @@ not depend on how clusters are numbered. Information is in bits.
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from gencap.checks import check_integer, check_labels
+from gencap.checks import check_integer, check_labels, check_same_order, check_size
 
 
 def entropy_bits(p):
@@ -46,10 +46,13 @@ def _codes(name, labels):
 
 def _contingency(name1, labels1, name2, labels2):
     """Joint counts (K1, K2) of two labelings of the same objects."""
+    check_same_order(name2, labels2, name1, labels1)
     first, second = _codes(name1, labels1), _codes(name2, labels2)
     if first.size != second.size:
         raise ValueError(f"{name1} has {first.size} entries and {name2} {second.size}, accepted are equal lengths")
-    counts = np.zeros((first.max() + 1, second.max() + 1))
+    shape = first.max() + 1, second.max() + 1
+    check_size(f"the table of {name1} by {name2}", shape)
+    counts = np.zeros(shape)
     np.add.at(counts, (first, second), 1)
     return counts
 
@@ -62,7 +65,7 @@ def align_labels(labels1, labels2, n_clusters=None):
     labels1, labels2 : array_like of int, shape (N,)
         Labels 0..K-1 of the same objects.
     n_clusters : int or None
-        K; None takes the largest label of both plus one.
+        K; None takes the largest label of both plus one. Labels may be far apart: only those that occur count.
 
     Returns
     -------
@@ -76,12 +79,20 @@ def align_labels(labels1, labels2, n_clusters=None):
     """
     if n_clusters is not None:
         n_clusters = check_integer("n_clusters", n_clusters)
+    check_same_order("labels2", labels2, "labels1", labels1)
     labels1 = check_labels("labels1", labels1, n_clusters=n_clusters)
     labels2 = check_labels("labels2", labels2, labels1.size, n_clusters)
     n_clusters = n_clusters or int(max(labels1.max(), labels2.max())) + 1
-    counts = np.zeros((n_clusters, n_clusters))
-    np.add.at(counts, (labels2, labels1), 1)
-    return linear_sum_assignment(counts, maximize=True)[1][labels2]
+    names, codes2 = np.unique(labels2, return_inverse=True)
+    targets, codes1 = np.unique(labels1, return_inverse=True)
+    missing = names.size - targets.size
+    if missing > 0:  # more clusters than in labels1: the smallest names not taken there
+        candidates = np.arange(min(n_clusters, names.size + targets.size))
+        targets = np.append(targets, np.setdiff1d(candidates, targets)[:missing])
+    check_size(f"the table of {names.size} x {targets.size} labels", (names.size, targets.size))
+    counts = np.zeros((names.size, targets.size))
+    np.add.at(counts, (codes2, codes1), 1)
+    return targets[linear_sum_assignment(counts, maximize=True)[1]][codes2]
 
 
 def matched_precision(labels, reference):

@@ -24,14 +24,24 @@ import joblib
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
+from sklearn.utils import get_tags
 from threadpoolctl import ThreadpoolController
 from tqdm.auto import tqdm
 
 from .annealing import beta_grid
 from .capacity import generalization_capacity, hamming_capacity
-from .checks import as_array, check_integer, check_number, check_option, check_seed, check_vectors, generator
-from .cuts import AdaptiveRatioCut, NormalizedCut
-from .dominant import DominantSets
+from .checks import (
+    as_array,
+    check_integer,
+    check_number,
+    check_offered,
+    check_option,
+    check_same_order,
+    check_seed,
+    check_vectors,
+    generator,
+)
+from .cuts import AdaptiveRatioCut
 from .metrics import entropy_bits
 from .protocols import MEASURES, Views, interleave, random_split
 from .resources import replacing
@@ -44,7 +54,6 @@ PROTOCOLS = {"interleave": interleave, "random_split": random_split}
 RESULTS = ("capacity", "n_effective", "entropy", "shift", "relative_shift", "seconds")  # of one evaluation
 ROUNDING = 1e-9  # bits; equal capacities come out of different sums, and no capacity as 1e-15
 GRID_RATIO = 0.206  # natural log of the step between temperatures
-POSITIVE = (NormalizedCut, AdaptiveRatioCut, DominantSets)  # similarities must be >= 0
 
 
 class Evaluation(NamedTuple):
@@ -69,7 +78,7 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(model, pair):
-    """Capacity of a model on a pair of similarity matrices: Hamming for `DominantSets`, annealed for the others.
+    """Capacity of a model on a pair of similarity matrices: Hamming where it has no cost, else annealed.
 
     Parameters
     ----------
@@ -96,11 +105,13 @@ def evaluate(model, pair):
     check_model(model)
     if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
         raise TypeError(f"pair is a {type(pair).__name__}, accepted are two matrices: Views.similarities() or (X1, X2)")
-    if isinstance(model, DominantSets):
+    check_same_order("pair[1]", pair[1], "pair[0]", pair[0])
+    if model.capacity_entropy == "same":  # no temperatures of one cost
         labels, others = (clone(model).fit(X).labels_ for X in pair)
         share = np.bincount(labels) / len(labels)
         value = hamming_capacity(labels, others, model.n_clusters)
         return Evaluation(value, int(np.count_nonzero(share)), entropy_bits(share), labels)
+    model = clone(model)  # a generator that the caller gave it stays where it is
     other, unit = twin(model), model._unit(model._check(pair[0]))
     low, high = 0.8, 40.0
     while True:
@@ -180,7 +191,7 @@ def evaluate_over(model, views, measure, n_clusters, relative_shift=None, folder
             row = _stored(path)
             if row is None:
                 if pair is None:
-                    pair = views.similarities(measure, positive=isinstance(model, POSITIVE))
+                    pair = views.similarities(measure, positive=_positive(model))
                 if relative_shift is not None:
                     ready.set_params(shift=pair.shift(relative_shift))
                 row = _row(ready, pair, relative_shift)
@@ -189,6 +200,11 @@ def evaluate_over(model, views, measure, n_clusters, relative_shift=None, folder
                         json.dump(row, stream)
             rows.append(row)
     return rows
+
+
+def _positive(model):
+    """Whether similarities are made >= 0: a ratio cut accepts negative ones, but means something else by them."""
+    return get_tags(model).input_tags.positive_only or isinstance(model, AdaptiveRatioCut)
 
 
 @cache
@@ -410,11 +426,3 @@ def capacity_null(
     rows = run_parallel(tasks(), n_repeats + 1, n_jobs, progress, f"{null} null")
     capacities = np.array([[row["capacity"] for row in one] for one in rows])
     return CapacityNull(null, np.array(offered), capacities[0], capacities[1:])
-
-
-def check_offered(n_clusters):
-    """Return the numbers of clusters, one or several, as a list of int."""
-    offered = [check_integer("n_clusters", k) for k in np.atleast_1d(np.asarray(n_clusters, object)).tolist()]
-    if not offered:
-        raise ValueError("n_clusters is empty, accepted is one number of clusters or more")
-    return offered

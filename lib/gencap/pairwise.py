@@ -9,7 +9,7 @@ symmetric X has vectors whose k-means cost is the pairwise clustering cost up to
 import numpy as np
 import scipy.sparse
 
-from .annealing import Trajectory, beta_grid
+from .annealing import Trajectory, beta_grid, signed
 from .centroid import AnnealedKMeans
 from .checks import check_option
 from .kernels import similarity as kernels
@@ -104,7 +104,7 @@ class PairwiseClustering(SimilarityClustering):
             raise ValueError("X is sparse, accepted with embedding=True is a dense matrix: its vectors would be dense")
         if self.inference == "metropolis":
             raise ValueError("inference='metropolis', accepted with embedding=True is 'meanfield' or 'gibbs'")
-        X = self._check(X)
+        given, X = X, self._check(X)
         unit = self._unit(X)
         model = AnnealedKMeans(
             self.n_clusters, self.inference, "sequential", self.n_init, self.n_sweeps, self.random_state
@@ -112,4 +112,5 @@ class PairwiseClustering(SimilarityClustering):
         vectors = constant_shift_embedding(-X).vectors
         run = model.anneal(vectors, beta_grid(unit, 0.8, 20, 25) if betas is None else betas, init)
         costs = np.array([self._labels_cost(run.labels(t), X, 0.0) for t in range(run.n_steps)])
-        return Trajectory(run.betas, run.probabilities, run.potentials, costs, run.centroids, unit)
+        run = Trajectory(run.betas, run.probabilities, run.potentials, costs, run.centroids, unit)
+        return signed(run, self, given)

@@ -19,7 +19,7 @@ from functools import cached_property, partial
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from .checks import LARGEST, check_integer, check_number, check_option, check_vectors, generator
+from .checks import LARGEST, check_integer, check_number, check_option, check_same_order, check_vectors, generator
 from .measures import (
     _standardised_rows,
     match_objects,
@@ -196,7 +196,7 @@ def interleave(data, random_state=None):
 
     Source: document 000, sections 3.6 and 7.1.1.
     """
-    data = check_vectors("data", data)
+    data = check_vectors("data", data).copy()  # views must not change with the caller's array
     if data.shape[1] < 4:
         raise ValueError(f"data has {data.shape[1]} columns, accepted are 4 and more: two in each view")
     first, second, rows = data[:, ::2], data[:, 1::2], np.arange(len(data))
@@ -216,6 +216,7 @@ def replicates(X1, X2):
     Views
         `data` holds both side by side.
     """
+    check_same_order("X2", X2, "X1", X1)
     X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)
     if len(X1) != len(X2):
         raise ValueError(f"X2 has {len(X2)} rows, accepted are the objects of X1, {len(X1)}")
@@ -223,7 +224,7 @@ def replicates(X1, X2):
 
 
 def _columns(data, n_first, random_state=None):
-    data, rows = check_vectors("data", data), np.arange(len(data))
+    data, rows = check_vectors("data", data).copy(), np.arange(len(data))
     again = partial(_columns, n_first=n_first)
     return Views(data[:, :n_first], data[:, n_first:], data, rows, rows, "same objects measured twice", again)
 
@@ -260,7 +261,7 @@ def random_split(data, align="correlation", n_objects=None, random_state=None):
 
     Source: document 000, section 7.2.1.
     """
-    data = check_vectors("data", data)
+    data = check_vectors("data", data).copy()
     check_option("align", align, ALIGNMENTS)
     if len(data) < 4:
         raise ValueError(f"data has {len(data)} objects, accepted are 4 and more: two in each half")

@@ -12,6 +12,7 @@ Source: 002 section 5.
 """
 
 from itertools import combinations
+from math import comb
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -19,7 +20,7 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .checks import check_boolean, check_integer, check_number, check_option, generator
+from .checks import check_boolean, check_integer, check_number, check_option, check_size, generator
 from .measures import ROW_MAPPINGS, map_rows
 
 _FLOOR = 1e-10  # probabilities stay this far from 0 and 1, so that no bit costs an infinite amount
@@ -90,6 +91,7 @@ class NoisyOrFactorization(BaseEstimator):
         cooling = check_number("cooling", self.cooling, 0.01, 0.999)
         n_refinements = check_integer("n_refinements", self.n_refinements, 0)
         sets = label_sets(n_components, max_roles)
+        check_size(f"the table of {len(X)} rows by {len(sets)} label sets", (len(X), len(sets)))
         rng = generator(self.random_state)
         # Single precision halves the time of the products and leaves the parameters as they are.
         single = X.astype(np.float32)
@@ -118,7 +120,8 @@ class NoisyOrFactorization(BaseEstimator):
 
     def predict(self, X):
         """Roles of new rows under the fitted components, bool, shape (N, K)."""
-        return self.label_sets_[np.argmax(self._new_log_joint(X), axis=1)]
+        best = self._new_log_joint(X).argmax(axis=1)  # an unfitted model is refused there
+        return self.label_sets_[best]
 
     def score(self, X, y=None):
         """Mean log likelihood of a row, nats."""
@@ -163,6 +166,8 @@ def boolean_product(assignments, components):
 
 def label_sets(n_components, max_roles):
     """All subsets of at most `max_roles` of `n_components` roles, the empty one first: bool, shape (L, K)."""
+    count = sum(comb(n_components, size) for size in range(max_roles + 1))
+    check_size(f"{count} label sets (at most max_roles={max_roles} of {n_components} roles)", (count, n_components))
     members = [m for size in range(max_roles + 1) for m in combinations(range(n_components), size)]
     sets = np.zeros((len(members), n_components), dtype=bool)
     for row, m in zip(sets, members, strict=True):

@@ -1,7 +1,6 @@
 """Choosing the number of clusters: by capacity, by penalised likelihoods, by the stability of the labels."""
 
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,15 +78,16 @@ def _evaluate(model, X1, X2, paired_start):
 def select_n_clusters(model, X1, X2, n_clusters, paired_start=False, tol=0.02, n_jobs=None, progress=True):
     """Anneal a model on two data sets for every number of clusters offered, and select by capacity (000 Alg. 2).
 
-    Data set 2 has a random state of its own, derived from the model's.
+    Data set 2 has a random state of its own, derived from the model's. The entropy of the capacity is taken where the
+    model says (`capacity_entropy`).
 
     Parameters
     ----------
     model : estimator with `anneal` and the parameter `n_clusters`
     X1, X2 : array_like
         Two data sets of the same objects, in the same order.
-    n_clusters : iterable of int
-        Numbers of clusters to offer.
+    n_clusters : int or iterable of int
+        Number or distinct numbers of clusters to offer.
     paired_start : bool
         Start data set 2 at every temperature from data set 1's assignments. Meant for pairwise clustering of
         overlapping sources (000 chapter 6.1); with stiff models it leaks the answer from one set to the other.
@@ -105,16 +105,14 @@ def select_n_clusters(model, X1, X2, n_clusters, paired_start=False, tol=0.02, n
     Raises
     ------
     ValueError
-        `n_clusters` is empty, or anything that `anneal` refuses.
+        `n_clusters` is empty or repeats itself, labelled tables of the same objects in another order, or anything that
+        `anneal` refuses.
     """
-    if not isinstance(n_clusters, Iterable):
-        raise TypeError(f"n_clusters={n_clusters!r} must be an iterable of integers, such as range(1, 11)")
-    offered = [checks.check_integer("n_clusters", k) for k in n_clusters]
-    if not offered:
-        raise ValueError("n_clusters is empty, accepted is one number of clusters or more")
+    offered = checks.check_offered(n_clusters)
     checks.check_number("tol", tol, 0.0)
     if np.shape(X1)[:1] != np.shape(X2)[:1]:
         raise ValueError(f"X2 has shape {np.shape(X2)}, accepted are the same objects as in X1, {np.shape(X1)}")
+    checks.check_same_order("X2", X2, "X1", X1)
     tasks = (delayed(_evaluate)(clone(model).set_params(n_clusters=k), X1, X2, paired_start) for k in offered)
     done = tqdm(
         Parallel(n_jobs=n_jobs, return_as="generator")(tasks), total=len(offered), desc="clusters", disable=not progress
@@ -187,6 +185,7 @@ def disagreement(labels1, labels2, n_clusters):
 
     Source: document 004, section 7.3, step 3.
     """
+    checks.check_same_order("labels2", labels2, "labels1", labels1)
     labels1 = checks.check_labels("labels1", labels1, n_clusters=checks.check_integer("n_clusters", n_clusters))
     return float((align_labels(labels1, labels2, n_clusters) != labels1).mean())
 
@@ -273,10 +272,11 @@ def instability(model, X, X2=None, n_splits=10, n_random=20, random_state=None):
 
     Source: document 004, section 7.3; Lange, Roth, Braun and Buhmann, Neural Computation 16 (2004).
     """
-    n_clusters = _n_clusters(model)
+    n_clusters, model = _n_clusters(model), clone(model)
     rng = checks.generator(random_state)
     pairwise = get_tags(model).input_tags.pairwise
     compare = _compare_similarities if pairwise else _compare_vectors
+    checks.check_same_order("X2", X2, "X", X)
     check, dtype = (checks.check_similarity, np.float32) if pairwise else (checks.check_vectors, np.float64)
     X = check("X", X, dtype)
     if X2 is None:
@@ -303,7 +303,7 @@ def _n_clusters(model):
 
 
 def _compare_similarities(model, n_clusters, X1, X2, cross):
-    labels1, labels2 = coldest_labels(model, X1), coldest_labels(model, X2)
+    labels1, labels2 = coldest_labels(model, X1), coldest_labels(twin(model), X2)
     if isinstance(model, SimilarityClustering) and model._rule().kind == QUADRATIC:
         carried = transfer_labels(model, labels1, X1, cross)
     else:
@@ -315,5 +315,5 @@ def _compare_vectors(model, n_clusters, X1, X2, cross=None):
     if not hasattr(model, "predict"):
         raise ValueError(f"model {type(model).__name__} has no predict, which carries labels over to new vectors")
     with threadpool_limits(1):  # threads of small matrix products wait for each other many times longer than they work
-        carried, own = (clone(model).fit(vectors).predict(X2) for vectors in (X1, X2))
+        carried, own = (clone(one).fit(vectors).predict(X2) for one, vectors in ((model, X1), (twin(model), X2)))
     return disagreement(own, carried, n_clusters)

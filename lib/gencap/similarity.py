@@ -17,7 +17,7 @@ import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from .annealing import Trajectory, beta_grid, check_betas, check_start
+from .annealing import Trajectory, beta_grid, check_betas, check_start, signed
 from .checks import check_integer, check_labels, check_n_clusters, check_option, check_seed, check_similarity
 from .kernels import similarity as kernels
 
@@ -215,7 +215,13 @@ def temperature_unit(numerator, eigenvalue):
 
 
 class SimilarityInput:
-    """Mixin of estimators whose data are a similarity matrix, dense or sparse."""
+    """Mixin of estimators whose data are a similarity matrix, dense or sparse.
+
+    `capacity_entropy` says where a capacity takes its entropy (see `Trajectory`); "same" also means that there is no
+    cost function, so that final labels are compared by `capacity.hamming_capacity`.
+    """
+
+    capacity_entropy = "final"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -333,7 +339,7 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
             X not square, symmetric (1e-6 relative), finite; n_clusters not in 1..N; unknown inference; betas not
             ascending and positive; init of another shape.
         """
-        X = self._check(X)
+        given, X = X, self._check(X)
         unit = self._unit(X)
         betas = beta_grid(unit, 0.8, 20, 25) if betas is None else check_betas(betas)
         init = check_start(init, betas, X.shape[0], self.n_clusters)
@@ -347,7 +353,7 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
                 for seed, start in zip(seeds, starts, strict=False)
             ]
             state.start_labels(min(ends, key=lambda labels: self._labels_cost(labels, X, constant)))
-        return self._heat(state, betas, unit, init, constant)
+        return signed(self._heat(state, betas, unit, init, constant), self, given)
 
     def _heat(self, state, betas, unit, init, constant):
         mode = MODES[self.inference]

@@ -70,6 +70,7 @@ def transfer_costs(trajectory, X2):
     """
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"trajectory must be a Trajectory, got {type(trajectory).__name__}")
+    checks.check_same_order("X2", X2, "trajectory", trajectory)
     if trajectory.centroids is None:
         raise ValueError("trajectory has no centroids; transfer costs need a model on vectors")
     X2 = checks.check_vectors("X2", X2)
@@ -206,7 +207,7 @@ def coldest_labels(model, X):
     """Labels of `model.fit(X)`; models that heat from the cold end do without the rest of their path."""
     if isinstance(model, SimilarityClustering):
         X = model._check(X)
-        return model.anneal(X, betas=[20 * model._unit(X)]).labels(-1)
+        return clone(model).anneal(X, betas=[20 * model._unit(X)]).labels(-1)
     return clone(model).fit(X).labels_
 
 
@@ -402,6 +403,8 @@ def transfer_cost(model, X1, X2, mapping="nearest_cluster", cross=None, factor=0
 
 def _costs(model, X1, X2, mappings, cross=None, factor=0.75):
     """Cost on data set 1, then the transfer cost to data set 2 by each mapping, all of one fit."""
+    if "identity" in mappings:
+        checks.check_same_order("X2", X2, "X1", X1)
     if isinstance(model, SimilarityClustering):
         return _similarity_costs(model, X1, X2, mappings, cross)
     X1, X2 = _check_rows("X1", X1), _check_rows("X2", X2)
@@ -425,6 +428,8 @@ def _costs(model, X1, X2, mappings, cross=None, factor=0.75):
 def _similarity_costs(model, X1, X2, mappings, cross):
     for mapping in mappings:
         _transfer_rule(model, checks.check_option("mapping", mapping, MAPPINGS))
+    checks.check_same_order("rows of cross", cross, "X2", X2)
+    checks.check_same_order("columns of cross", getattr(cross, "T", None), "X1", X1)
     X1, X2 = checks.check_similarity("X1", X1), checks.check_similarity("X2", X2)
     for name, X in (("X1", X1), ("X2", X2)):
         if X.shape[0] < 2:
@@ -516,7 +521,7 @@ def select_by_transfer_cost(
         One data set, split at random into halves in every repetition; or what draws a new pair from a
         numpy Generator.
     n_clusters : iterable of int
-        Numbers of clusters to offer, ascending.
+        Numbers of clusters to offer.
     mapping : str or sequence of str
         See `transfer_cost`. Several mappings share the fits.
     factor : float
@@ -536,7 +541,7 @@ def select_by_transfer_cost(
     Raises
     ------
     ValueError
-        `n_clusters` is empty or does not ascend, "identity" for random halves (their pairs are unknown), or what
+        `n_clusters` is empty or repeats itself, "identity" for random halves (their pairs are unknown), or what
         `transfer_cost` refuses.
 
     Source: document 002, sections 2.2, 3, 6 and 7; document 000, chapter 3.3.

@@ -44,7 +44,8 @@ def test_information_is_that_of_all_assignments(n_clusters, seed):
         cost1 = first.betas[t] * first.potentials[t][objects, labelings].sum(axis=1)
         cost2 = second.betas[t] * renamed[objects, labelings].sum(axis=1)
         joint = logsumexp(-cost1 - cost2) - logsumexp(-cost1) - logsumexp(-cost2)
-        assert capacity.curve[t] == pytest.approx(H + joint / np.log(2) / 8, abs=1e-12)
+        assert capacity.stability[t] == pytest.approx(joint / np.log(2) / 8, abs=1e-12)
+        assert capacity.curve[t] - capacity.stability[t] < H + 1e-12  # no more than the surprise at chance
     assert capacity.value == max(0, capacity.curve.max())
     assert capacity.beta == first.betas[capacity.index] and capacity.curve[capacity.index] == capacity.curve.max()
 
@@ -62,8 +63,17 @@ def test_renaming_is_the_best_of_all():
 def test_entropy_is_taken_where_it_is_asked_for(where):
     first, second = random_pair(40, 4, n_steps=6)
     result = gc.generalization_capacity(first, second, entropy=where)
-    at = range(6) if where == "same" else [5] * 6
-    wanted = [entropy(first.probabilities[t].mean(axis=0), base=2) for t in at]
+    m, other = first.probabilities.mean(axis=1), second.probabilities.mean(axis=1)
+    H = entropy(m, base=2, axis=1)
+    chance = []
+    for t, names in enumerate(result.permutations):
+        P1, P2 = first.probabilities[t], second.probabilities[t]
+        pairs = (
+            [sum(m[t, k] * row[names[k]] for k in range(4)) for row in P2],
+            [sum(other[t, names[k]] * row[k] for k in range(4)) for row in P1],
+        )
+        chance.append(max(-np.mean(np.log2(overlaps)) for overlaps in pairs))
+    wanted = np.minimum(H if where == "same" else H[-1], chance)
     np.testing.assert_allclose(result.curve - result.stability, wanted, atol=1e-12)
     assert result.entropy == pytest.approx(wanted[result.index])
 
@@ -251,3 +261,73 @@ def test_codes_need_an_integer_alphabet_and_temperatures():
     for betas in ([-1.0], [np.nan]):
         with pytest.raises(ValueError, match="betas"):
             kary_information(3, 0.1, betas)
+
+
+def test_more_than_the_clusters_told_apart_is_never_found(monkeypatch):
+    """Two runs that agree on one cluster at step 0 and on three at step 1: H of step 1 is no information of step 0."""
+    P = np.eye(3)[[np.zeros(30, int), np.arange(30) % 3]]
+    for rule in ("final", "same"):
+        run = Trajectory(np.array([1.0, 2.0]), P, None, np.zeros(2), capacity_entropy=rule)
+        result = gc.generalization_capacity(run, run)
+        np.testing.assert_allclose(result.curve, [0, np.log2(3)], atol=1e-12)
+        assert result.index == 1 and result.n_effective == 3
+    # Without that bound, H of step 1 at step 0 is refused.
+    monkeypatch.setattr("gencap.capacity._surprise", lambda *_: np.inf)
+    with pytest.raises(ValueError, match=r"entropy='final' gives 1.585 bits at step 0 .*tell apart 1 clusters, 0.000"):
+        gc.generalization_capacity(run, run, entropy="final")
+
+
+def test_hard_clusters_keep_their_entropy():
+    """Sizes that differ between the data sets do not lower the capacity of hard labels that agree elsewhere."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        labels = rng.choice(3, 60, p=[0.6, 0.3, 0.1])
+        run = Trajectory(np.ones(1), np.eye(3)[labels][None], None, np.zeros(1))
+        other = np.clip(np.eye(3)[np.where(rng.random(60) < 0.05, rng.integers(3, size=60), labels)], 1e-3, None)
+        other = Trajectory(np.ones(1), (other / other.sum(axis=1, keepdims=True))[None], None, np.zeros(1))
+        assert gc.generalization_capacity(run, other).entropy == pytest.approx(run.entropy(), abs=1e-12)
+
+
+def test_one_uneven_distribution_for_all_objects_is_no_information():
+    """All pairs equally similar: below the ordering temperature every object prefers the same cluster."""
+    X = np.ones((60, 60))
+    model = gc.MinCut(4, n_init=1, random_state=0)
+    run = model.anneal(X, betas=np.geomspace(0.3, 40, 24) * model.anneal(X).unit)
+    entropies = [run.entropy(t) for t in range(24)]
+    assert any(0.5 < H < 1.9 for H in entropies)  # uneven, neither empty nor all alike
+    for rule in (None, "final", "same"):
+        assert gc.generalization_capacity(run, run, entropy=rule).value < 1e-6
+
+
+def test_what_all_pairings_of_unrelated_runs_have_in_common_is_nothing():
+    """Objects in one large cluster or in none, as the first steps of dominant sets: chance agrees often."""
+    rng = np.random.default_rng(0)
+    runs = []
+    for _ in range(2):
+        P = np.full((400, 6), 1 / 6)
+        P[rng.random(400) < 0.8] = np.eye(6)[0]
+        runs.append(Trajectory(np.ones(1), P[None], None, np.zeros(1), capacity_entropy="same"))
+    assert runs[0].entropy() + np.log2((runs[0].probabilities[0] ** 2).sum(axis=1)).mean() > 0.2
+    assert gc.generalization_capacity(*runs).value < 0.02
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_the_rate_against_renamed_objects_is_below_log_of_the_clusters_told_apart(seed):
+    rng = np.random.default_rng(seed)
+    P1, P2 = rng.dirichlet(np.full(4, rng.uniform(0.05, 3)) * rng.random(4), (2, 30))
+    P1 += 1e-12
+    P1 /= P1.sum(axis=1, keepdims=True)
+    P2 = P1 if seed % 2 else P2
+    rate = np.log2((P1 * P2).sum(axis=1) / (P2 @ P1.mean(axis=0))).mean()
+    assert rate <= np.log2(Trajectory(np.ones(1), P1[None], None, np.zeros(1)).n_distinct()) + 1e-9
+
+
+def test_labels_may_be_names_far_apart():
+    labels1, labels2 = np.array([0, 0, 5 * 10**8, 7]), np.array([10**9 - 1, 10**9 - 1, 3, 10**8])
+    assert gc.hamming_capacity(labels1, labels2, 10**9) == pytest.approx(1.5)
+    assert gc.disagreement(labels1, labels2, 10**9) == 0
+    assert gc.kary_capacity(10**30, 0.1) == pytest.approx(gc.shannon_capacity(10**30, 0.1), rel=1e-12)
+    assert gc.kary_capacity(10**30, 0.1) == pytest.approx(0.9 * np.log2(1e30) - entropy([0.1, 0.9], base=2), rel=1e-9)
+    with pytest.raises(ValueError, match=r"K=.* 10[*][*]150"):
+        gc.kary_capacity(10**200, 0.1)

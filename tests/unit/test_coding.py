@@ -342,3 +342,11 @@ def test_unit_of_information_is_checked():
     sizes = coding.set_sizes([0.0, 1.0], [0.0, 1.0], [0.0])
     with pytest.raises(ValueError, match="'nat'"):
         coding.information(sizes, 1.0, 1, "nat")
+
+
+def test_codebooks_too_large_are_refused_before_they_are_drawn():
+    with pytest.raises(ValueError, match="1000000000 messages and 40 objects would hold 4e[+]10 numbers"):
+        coding.draw_codebook(10**9, 40)
+    d = np.zeros((6, 2))
+    with pytest.raises(ValueError, match="would hold 6e[+]11 numbers"):
+        coding.simulate_channel(d, d, 1.0, 10**7, 10**4)

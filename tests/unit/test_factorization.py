@@ -220,3 +220,14 @@ def test_planted_configurations(kind):
     assert np.mean(planted.data != planted.clean) == pytest.approx(0.1, abs=0.01)
     again = datasets.boolean_roles(kind, flip=0.1, random_state=0)
     np.testing.assert_array_equal(again.data, planted.data)
+
+
+def test_the_error_is_that_of_the_mean_and_not_the_spread():
+    """Rank 2 costs .5 more in the mean, with a spread of 1 over sixteen repetitions: two standard errors."""
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal(16)
+    noise = (noise - noise.mean()) / noise.std(ddof=1)
+    costs = np.column_stack([0.5 + noise, np.zeros(16)])
+    assert fac.one_standard_error_rank(costs, [2, 3]) == 3
+    assert fac.one_standard_error_rank(np.column_stack([0.2 + noise, np.zeros(16)]), [2, 3]) == 2
+    assert fac.one_standard_error_rank(np.column_stack([np.zeros(16), 0.2 + noise]), [3, 2]) == 2  # whatever the order

@@ -152,3 +152,24 @@ def test_mixed_labels_are_named_and_no_information_is_no_negative_zero():
     with pytest.raises(TypeError, match="reference must be all integers or all names"):
         metrics.matched_precision([0, 1], [None, 1])
     assert str(metrics.entropy_bits([1.0])) == "0.0"
+
+
+def test_labels_as_ids_are_aligned_without_a_table_of_all_of_them():
+    assert metrics.align_labels([0, 10**9], [0, 5]).tolist() == [0, 10**9]
+    assert metrics.align_labels([0, 100_000], [0, 1]).tolist() == [0, 100_000]
+    aligned = metrics.align_labels([7, 7, 7], [0, 1, 2], 8)  # more clusters than labels1 has: all get different names
+    assert len(set(aligned)) == 3 and (aligned == 7).sum() == 1 and aligned.min() >= 0 and aligned.max() < 8
+    with pytest.raises(ValueError, match=r"20000 x 20000 labels would hold 4e\+08 numbers"):
+        metrics.align_labels(np.arange(20_000), np.arange(20_000))
+    with pytest.raises(ValueError, match="would hold"):
+        metrics.matched_precision(np.arange(20_000), np.arange(20_000))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_alignment_agrees_as_much_as_the_best_permutation(seed):
+    rng = np.random.default_rng(seed)
+    first, second = rng.choice(5, 12, p=[0.5, 0.5, 0, 0, 0] if seed % 2 else [0.2] * 5), rng.integers(5, size=12)
+    aligned = metrics.align_labels(first, second, 5)
+    best = max((np.array(p)[second] == first).sum() for p in itertools.permutations(range(5)))
+    assert (aligned == first).sum() == best
+    assert len(set(zip(aligned, second, strict=True))) == len(set(second)) == len(set(aligned))

@@ -1,13 +1,18 @@
 """Null test: calibrated where there is nothing, powerful where there is something, and the same for any workers."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
+from scipy.special import softmax
 from scipy.stats import kstest
 from sklearn.base import clone
 from sklearn.cluster import SpectralClustering
+from sklearn.utils import get_tags
 
 import gencap as gc
-from gencap.annealing import beta_grid
+from gencap.annealing import Trajectory, beta_grid
+from gencap.capacity import kary_information
 from gencap.nulls import CapacityNull, capacity_null, evaluate, gaussian_table, permuted_table
 from gencap.protocols import interleave, random_split
 from gencap.similarity import State
@@ -318,3 +323,61 @@ def test_views_do_not_share_the_random_start_of_a_frozen_model():
     assert gc.generalization_capacity(first, model.anneal(pair[1], betas=first.betas)).value > 1  # what is avoided
     assert evaluate(model, pair).value < 0.1
     assert gc.select_n_clusters(model, *pair, [4], progress=False).capacities[0] < 0.1
+
+
+class Scripted(gc.CorrelationClustering):
+    """Two clusters at potential `shift`, one object in ten exchanged where the matrix says so; keeps its grids."""
+
+    grids = []
+
+    def _unit(self, X):
+        return 1.0
+
+    def anneal(self, X, betas=None, init=None):
+        self.grids.append((betas[0], betas[-1]))
+        labels = np.arange(40) % 2
+        labels[: int(4 * X[0, 1])] ^= 1
+        h = np.tile(self.shift * (np.arange(2) != labels[:, None]), (len(betas), 1, 1))
+        return Trajectory(betas, softmax(-betas[:, None, None] * h, axis=2), h, np.zeros(len(betas)))
+
+
+@pytest.mark.parametrize(
+    "shift, exchanged, low, high",
+    [(5.0, 0, 0.8, 40), (0.02, 0, 0.8, 160), (100.0, 1, 0.02, 40)],
+    ids=["inside", "still rising in the cold", "frozen apart when hot"],
+)
+def test_the_grid_is_widened_where_the_information_is_outside(shift, exchanged, low, high):
+    Scripted.grids = []
+    pair = np.zeros((40, 40)), np.full((40, 40), float(exchanged))
+    found = evaluate(Scripted(2, shift=shift), pair)
+    assert Scripted.grids[-1] == pytest.approx((low, high)) == Scripted.grids[-2]
+    assert len(Scripted.grids) == (2 if (low, high) == (0.8, 40) else 4)
+    grid = beta_grid(1.0, low, high, 1 + round(np.log(high / low) / 0.206))
+    wanted = kary_information(2, 0.1 * exchanged, shift * grid).max()
+    assert found.value == pytest.approx(wanted, abs=1e-9) and found.value > 0.4
+
+
+def test_the_random_state_of_the_caller_stays_where_it_is():
+    rng = np.random.default_rng(5)
+    before = rng.bit_generator.state
+    model, pair = gc.CorrelationClustering(2, n_init=1, random_state=rng), interleave(planted()).similarities()
+    first, second = evaluate(model, pair), evaluate(model, pair)
+    assert first.value == second.value and rng.bit_generator.state == before and model.random_state is rng
+    gc.select_n_clusters(model, *pair, [2, 3], progress=False)
+    assert rng.bit_generator.state == before
+
+
+@pytest.mark.parametrize(
+    "name, positive", [("NormalizedCut", True), ("DominantSets", True), ("AdaptiveRatioCut", False)]
+)
+def test_models_say_whether_similarities_must_be_positive(name, positive):
+    model = getattr(gc, name)(2)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    assert get_tags(model).input_tags.positive_only == positive
+    X = np.full((6, 6), -1.0)
+    with pytest.raises(ValueError, match="non-negative|0 or less") if positive else nullcontext():
+        model.anneal(X)
+    # All three are evaluated on similarities >= 0 (correlations as 1 + rho).
+    row = gc.compare_models({"model": model}, interleave(planted()), n_clusters=2, progress=False).table.iloc[0]
+    assert row.capacity == evaluate(model, interleave(planted()).similarities(positive=True)).value

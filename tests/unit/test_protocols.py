@@ -239,3 +239,13 @@ def test_a_constant_in_the_similarities_is_a_shift():
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_views_do_not_change_with_the_table_they_were_made_of():
+    for make in (gc.interleave, gc.random_split, lambda data: gc.replicates(data, data)):
+        data = np.array(table())
+        views = make(data)
+        before = [array.copy() for array in (views.first, views.second, views.data)]
+        data[:] = 0
+        for array, kept in zip((views.first, views.second, views.data), before, strict=True):
+            assert np.array_equal(array, kept)

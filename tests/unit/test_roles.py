@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from gencap import datasets, roles
 from gencap.measures import map_rows
@@ -150,3 +151,16 @@ B = np.eye(6)
 def test_bad_input_is_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_too_many_label_sets_are_refused_before_they_are_made():
+    with pytest.raises(ValueError, match="label sets .at most max_roles=30 of 60 roles. would hold"):
+        roles.label_sets(60, 30)
+    with pytest.raises(ValueError, match="label sets .at most max_roles=12 of 25 roles. would hold"):
+        roles.NoisyOrFactorization(25, max_roles=12).fit(np.eye(30))
+
+
+def test_an_unfitted_model_says_so():
+    for call in ("predict", "score"):
+        with pytest.raises(NotFittedError):
+            getattr(roles.NoisyOrFactorization(), call)(np.eye(4))
