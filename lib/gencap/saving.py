@@ -8,7 +8,7 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image
 
-from .resources import replacing
+from .resources import project_folder, replacing
 
 __all__ = ["save_executed"]
 
@@ -50,6 +50,8 @@ def shrink(notebook):
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         for output in cell.get("outputs", []):
+            if "text" in output:  # a warning names its file: not where that lies on this machine
+                output["text"] = output["text"].replace(f"{project_folder()}{os.sep}", "")
             if "image/png" in output.get("data", {}):
                 output["data"]["image/png"] = _with_palette(output["data"]["image/png"])
     state = notebook.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {}).get("state", {})

@@ -5,6 +5,7 @@ import csv
 import hashlib
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import nbformat
@@ -267,3 +268,18 @@ def test_no_notebook_types_a_verdict(path):
             assert not isinstance(given.get(name), ast.Constant), ast.unparse(call)
         for reason in getattr(given.get("reasons"), "elts", ()):
             assert not isinstance(reason.elts[0], ast.Constant), ast.unparse(call)
+
+
+def test_readme_counts_the_verdicts_of_the_saved_notebooks():
+    outputs = (
+        output.get("text", "")
+        for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
+        for cell in nbformat.read(path, 4).cells
+        for output in cell.get("outputs", ())
+    )
+    found = dict(re.findall(r"^(\S+): published .* \| ([a-z() ]+)$", "\n".join(outputs), re.M))
+    assert found.keys() <= claims.published().keys()
+    counts = Counter(found.get(id, "not yet") for id in claims.published())
+    table = (ROOT / "README.md").read_text(encoding="utf-8").split("## What reproduces")[1]
+    verdicts, _, numbers = [line.strip("| ").split(" | ") for line in re.findall(r"^\|.*", table, re.M)[:3]]
+    assert tuple(verdicts) == claims.VERDICTS and [int(n) for n in numbers] == [counts[v] for v in verdicts]

@@ -2,12 +2,15 @@
 
 import base64
 import io
+import re
+from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient.exceptions import CellExecutionError
 from PIL import Image
 
+from gencap.resources import project_folder
 from gencap.saving import save_executed, shrink
 
 
@@ -49,3 +52,17 @@ def test_pictures_keep_size_and_colours_within_the_palette():
         abs(a - b) for a, b in zip(picture.convert("L").tobytes(), after.convert("L").tobytes(), strict=True)
     ]
     assert max(differences) <= 20
+
+
+def test_a_warning_is_saved_without_the_folder_of_the_project(tmp_path):
+    path = write(tmp_path / "a.ipynb", f"print({str(project_folder() / 'lib' / 'x.py')!r})")
+    save_executed(path)
+    assert nbformat.read(path, 4).cells[0].outputs[0].text == f"{Path('lib') / 'x.py'}\n"
+
+
+@pytest.mark.parametrize("path", sorted((project_folder() / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_no_saved_output_names_a_folder_of_the_machine(path):
+    for cell in nbformat.read(path, 4).cells:
+        for output in cell.get("outputs", []):
+            found = re.search(r"(?<![\w/.])/(?:home|root|tmp|work|Users|usr|opt)/\S+", output.get("text", ""))
+            assert found is None, found
