@@ -48,4 +48,5 @@ def test_pictures_keep_size_and_colours_within_the_palette():
     differences = [
         abs(a - b) for a, b in zip(picture.convert("L").tobytes(), after.convert("L").tobytes(), strict=True)
     ]
-    assert max(differences) <= 20
+    # 64 of the 256 greys at best; the octree keeps three bits of a channel and takes means.
+    assert max(differences) <= 16
