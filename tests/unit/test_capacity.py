@@ -277,6 +277,19 @@ def test_more_than_the_clusters_told_apart_is_never_found(monkeypatch):
         gc.generalization_capacity(run, run, entropy="final")
 
 
+def test_clusters_are_counted_at_the_optimum():
+    """Three groups that both runs see, each divided in two at the coldest step, by chance in each run."""
+    rng = np.random.default_rng(0)
+    runs = []
+    for _ in range(2):
+        cold = 2 * (np.arange(60) % 3) + rng.permutation(np.arange(60) // 3 % 2)
+        h = 8.0 * (1 - np.eye(6)[[2 * (np.arange(60) % 3), cold]])
+        runs.append(run_of(h, np.array([1.0, 1.1])))
+    result = gc.generalization_capacity(*runs, entropy="same")
+    assert result.index == 0 and result.n_effective == 3
+    assert runs[0].n_effective(-1) == 6
+
+
 def test_hard_clusters_keep_their_entropy():
     """Sizes that differ between the data sets do not lower the capacity of hard labels that agree elsewhere."""
     rng = np.random.default_rng(0)

@@ -136,6 +136,19 @@ def test_bound_is_markov_step_over_the_whole_group():
     assert result.markov == pytest.approx(result.bound * 15 / 16, rel=0.05)
 
 
+@pytest.mark.parametrize("transformations", ["xor", "permutation"])
+def test_bound_counts_the_transformations_that_differ(transformations):
+    """Two of eight objects in the smaller cluster: 28 distinct images of the best code by permutation."""
+    rng = np.random.default_rng(3)
+    first, second = (coding.noisy_distances([0, 0, 1, 1, 1, 1, 1, 1], 0.5, 2, rng) for _ in range(2))
+    assert sorted(np.bincount(first.argmin(axis=1))) == [2, 6]
+    sets = [explicit_set(distances, 4.0) for distances in (first, second)]
+    number = {"xor": 2**8, "permutation": 28}[transformations]
+    wanted = 5 * len(sets[0]) * len(sets[1]) / (number * len(sets[0] & sets[1]))
+    result = coding.simulate_channel(first, second, 4.0, 5, 10, transformations, random_state=0)
+    assert result.bound == pytest.approx(wanted)
+
+
 def test_disjoint_sets_are_always_decoded_wrongly():
     first = np.array([[0.0, 4.0]] * 6)
     result = coding.simulate_channel(first, first[:, ::-1], 1.0, 4, 50, random_state=0)
@@ -285,6 +298,18 @@ def test_constants_drop_out_and_units_follow(problem, constant, unit):
     for name in ("log_first", "log_second", "log_joint"):
         np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
         assert (np.diff(np.exp(getattr(before, name))) >= 0).all()
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_no_unit_is_too_small_or_too_large(unit):
+    first, second = pair(6, 3, 0.7, 1)
+    gammas = np.array([0.0, 1.3, 4.1])
+    for name in ("log_first", "log_second", "log_joint"):
+        before, after = (
+            getattr(coding.set_sizes(coding.code_costs(u * first), coding.code_costs(u * second), u * gammas), name)
+            for u in (1, unit)
+        )
+        np.testing.assert_array_equal(before, after)
 
 
 @pytest.mark.parametrize("legendre", [True, False])

@@ -6,6 +6,8 @@ import pickle
 import joblib
 import numpy as np
 import pytest
+from PIL import Image
+from sklearn.datasets import load_sample_image
 
 from gencap import datasets, sources
 
@@ -69,9 +71,9 @@ def test_presets_have_the_published_geometry():
     X1, _, labels = datasets.four_gaussians(5, 8000, SEED)
     means = np.array([X1[labels == k].mean(axis=0) for k in range(4)])
     assert np.abs(np.abs(means) - 4).max() < 4 * np.sqrt(5 / 2000)
-    corners = [datasets.three_sources(1000.0, (1, 1, 1), SEED)[0][k] for k in range(3)]
+    corners = datasets.three_sources(1e6, (1, 1, 1), SEED)[0]  # of unit variance
     sides = [np.linalg.norm(corners[a] - corners[b]) for a, b in ((0, 1), (0, 2), (1, 2))]
-    assert np.allclose(sides, 1000, atol=10)
+    assert np.abs(np.array(sides) - 1e6).max() < 10
 
 
 @pytest.mark.parametrize("n_features", [2, 100, 3000])
@@ -82,7 +84,9 @@ def test_high_dimensional_sources_are_orthogonal_and_scaled(n_features):
     error = 4 * np.sqrt(0.5 / 4000)
     distance = 4.5 * np.sqrt(100 / n_features)
     assert np.abs(means - np.eye(2) * distance / np.sqrt(2)).max() < error
-    assert abs(X1[:, 1:].var() - 0.5) < 0.5 * 4 * np.sqrt(2 / X1[:, 1:].size) + distance**2
+    for X in (X1, X2):
+        noise = X - np.eye(2, n_features)[labels] * distance / np.sqrt(2)
+        assert abs((noise**2).mean() / 0.5 - 1) < 4 * np.sqrt(2 / noise.size)
 
 
 def test_clouds_keep_their_numbers_when_the_variance_changes():
@@ -260,6 +264,8 @@ def test_images_are_grey():
     for name in ("china", "flower"):
         image = datasets.load_image(name)
         assert image.shape == (427, 640) and image.dtype == np.float64 and 0 <= image.min() < image.max() <= 255
+        grey = Image.fromarray(load_sample_image(f"{name}.jpg")).convert("L")  # rounded luma of ITU-R 601
+        assert np.abs(image - np.asarray(grey, float)).max() < 1
 
 
 # Files that are not embedded: made-up twins always run, the real ones where they are

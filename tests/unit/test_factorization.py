@@ -46,6 +46,7 @@ def test_psnr_closed_form():
     assert fac.psnr(image, image + 255.0) == pytest.approx(0.0)
     assert fac.psnr(image, image + 25.5) == pytest.approx(20.0)
     assert fac.psnr(image, image) == np.inf
+    assert fac.psnr(image, image + 0.1, peak=1.0) == pytest.approx(20.0)
 
 
 def test_psnr_of_every_rank_equals_direct_reconstruction(exact):
@@ -65,14 +66,31 @@ def test_owen_perry_residual_vanishes_at_the_true_rank(exact):
     assert selection.rank == 5 and (selection.selected == 5).all()
 
 
-def test_owen_perry_equals_the_printed_formula():
+@pytest.mark.parametrize("rank", [2, 5])
+def test_owen_perry_equals_the_printed_formula(rank):
     X, p, q = np.random.default_rng(0).normal(size=(9, 8)), 4, 3
+    X[p:, q:] = fac.low_rank(X[p:, q:], rank)  # what is held out need not lie in its span
     errors = fac._owen_perry_errors(X, p, q, 4)
     for k in range(1, 5):
         kept = fac.low_rank(X[p:, q:], k)
         # rcond cuts the directions that are zero in a matrix of rank k.
         residual = X[:p, :q] - X[:p, q:] @ np.linalg.pinv(kept, rcond=1e-8) @ X[p:, :q]
         assert errors[k - 1] == pytest.approx(np.mean(residual**2))
+
+
+def test_bicross_validation_takes_the_lowest_median_and_not_the_median_of_the_lowest(monkeypatch):
+    errors = iter([[1.0, 2, 3], [9, 1, 1.1], [9, 8, 0.5]])
+    monkeypatch.setattr(fac, "_owen_perry_errors", lambda *_: np.array(next(errors)))
+    found = fac.bicross_validation_rank(np.eye(6), n_splits=3, random_state=0)
+    assert found.selected.tolist() == [1, 2, 3] and found.rank == 3
+
+
+def test_no_row_is_predicted_from_itself():
+    """At full rank the rows of the first half come back exactly: the cost is the distance to the nearest of them."""
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    apart = np.sort((((X[:, None] - X) ** 2).sum(axis=2) + 1e9 * np.eye(40)).min(axis=1))
+    costs = fac.transfer_rank(X, n_splits=5, random_state=0).costs
+    assert costs.shape == (5, 5) and (costs[:, -1] >= apart[:20].mean()).all()
 
 
 @pytest.mark.parametrize("mapping", ["nearest", "hungarian"])
@@ -90,11 +108,14 @@ def test_rules_on_a_boolean_matrix_of_known_rank(blocks):
     assert fac.bicross_validation_rank(blocks, n_splits=5, random_state=0).rank == 6
     assert fac.increment_rank(blocks).rank == 6
     assert fac.coverage_rank(blocks, share=1.0).rank == 6
+    assert fac.increment_rank(blocks, threshold=23 / 111).rank == 2  # rank 2 adds as many ones, rank 3 fewer
     assert fac.coverage_rank(blocks).rank == 5  # the five largest blocks hold 90 % of the ones, four 77 %
 
 
 def test_rules_on_a_full_rank_matrix():
     assert fac.increment_rank(np.eye(5)).rank == 5
+    corner = np.ones((3, 3)) - np.diag([0, 0, 1])
+    assert fac.coverage_rank(corner).costs[0, 0] == 1.0  # the zero that rank 1 rounds to one counts for nothing
     empty = fac.coverage_rank(np.zeros((4, 3)))
     assert empty.rank == 1 and (empty.costs == 1.0).all()  # nothing to cover: the smallest rank does it
 
@@ -152,14 +173,6 @@ def test_one_standard_error_rule():
     assert fac.one_standard_error_rank(costs, [2, 3, 4, 5]) == 4
     # A shift of a whole repetition changes nothing.
     assert fac.one_standard_error_rank(costs + [[0.0], [50.0]], [2, 3, 4, 5]) == 4
-
-
-def test_the_error_of_the_rule_is_that_of_the_mean():
-    # Differences to rank 3 with standard deviation .163, of their mean .082: a mean of .1 is more than one error.
-    spread = np.array([-0.2, 0.0, 0.0, 0.2])
-    for mean, rank in ((0.1, 3), (0.07, 2)):
-        costs = np.array([1.0 + mean + spread, np.ones(4)]).T
-        assert fac.one_standard_error_rank(costs, [2, 3]) == rank
 
 
 # --- number of roles ------------------------------------------------------------------------------------------

@@ -87,12 +87,13 @@ def run_with(centroids):
 
 def test_order_parameters_of_hand_made_runs():
     truth = np.array([[3.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])  # half difference (2, 0, 0)
-    half = np.array([[2, 0, 0], [-2, 0, 0], [1, 1, 0], [0, 3, 4], [1e-4, 0, 0]], dtype=float)
+    # The last two lie on both sides of what counts as split, a squared distance of 1e-6 in that of the sources.
+    half = np.array([[2, 0, 0], [-2, 0, 0], [1, 1, 0], [0, 3, 4], [2.1e-3, 0, 0], [1.9e-3, 0, 0]], dtype=float)
     middle = np.array([[5.0, -2.0, 1.0]])
     orders = order_parameters(run_with(np.stack([middle + half, middle - half], axis=1)), truth)
-    np.testing.assert_allclose(orders.separation, [1, 1, 0.5, 25 / 4, 2.5e-9], rtol=1e-9)
-    np.testing.assert_allclose(orders.cosine, [1, 1, np.sqrt(0.5), 0, 0], atol=1e-12)
-    np.testing.assert_allclose(orders.projection, [1, 1, 0.5, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(orders.separation, [1, 1, 0.5, 25 / 4, 1.05e-3**2, 0.95e-3**2], rtol=1e-9)
+    np.testing.assert_allclose(orders.cosine, [1, 1, np.sqrt(0.5), 0, 1, 0], atol=1e-12)
+    np.testing.assert_allclose(orders.projection, [1, 1, 0.5, 0, 1.05e-3, 0], atol=1e-12)
 
 
 def test_order_parameters_do_not_depend_on_names_and_units():

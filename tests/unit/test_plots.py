@@ -93,6 +93,12 @@ def test_settings_stay_as_they_were(tree, capacity):
     assert dict(matplotlib.rcParams) == before
 
 
+def test_number_of_clusters_is_drawn_at_every_temperature(tree, ax):
+    plots.n_effective_curve(tree, step=1, ax=ax)
+    assert list(ax.lines[0].get_xdata()) == pytest.approx([1, 10, 100])
+    assert list(ax.lines[0].get_ydata()) == [1, 2, 4] and ax.get_ylim() == (0, 4.5)
+
+
 def test_heatmap_orders_objects_and_frames_clusters(ax):
     labels = np.array([1, 0, 2, 0, 1])
     X = (labels[:, None] == labels).astype(float)
@@ -149,8 +155,12 @@ def test_capacity_against_clusters_refuses_lengths_that_differ():
 def test_centroid_tree_projects_on_the_main_direction(tree, ax):
     plots.centroid_tree(tree, ax=ax)
     cold = sorted(line.get_ydata()[-1] for line in ax.lines if len(line.get_xdata()) == 3)
+    # The main direction maximises the sum of squares over all temperatures; here both lie on one line.
     centred = PLACES - PLACES.mean(axis=0)
-    assert np.abs(cold) == pytest.approx(np.abs(np.sort(centred[:, 0])), abs=0.1)
+    pairs = [(-10, -0.5), (10, 0.5)]
+    scatter = centred.T @ centred + 2 * np.transpose(pairs) @ pairs
+    angle = np.arctan2(2 * scatter[0, 1], scatter[0, 0] - scatter[1, 1]) / 2
+    assert cold == pytest.approx(np.sort(centred @ [np.cos(angle), np.sin(angle)]), abs=1e-6)
     assert all(line.get_ydata()[0] == pytest.approx(0) for line in ax.lines if len(line.get_xdata()) == 3)
 
 
@@ -247,6 +257,10 @@ def test_median_and_quartiles_rings_the_lowest_median():
     plots.median_and_quartiles([1, 2, 3], values, "cost", minimum=True, ax=ax)
     curve, ring = ax.lines
     assert curve.get_ydata().tolist() == [4.0, 2.0, 2.5]
+    border = ax.collections[0].get_paths()[0].vertices
+    for x, low, high in ((1, 3.5, 6.5), (2, 1.5, 5.5), (3, 2.25, 2.55)):  # half-way between the middle and the ends
+        at = border[border[:, 0] == x, 1]
+        assert (at.min(), at.max()) == pytest.approx((low, high))
     assert (ring.get_xdata()[0], ring.get_ydata()[0]) == (2, 2.0)
     with pytest.raises(ValueError, match=r"values has shape \(3, 3\), accepted is \(repetitions, 2\)"):
         plots.median_and_quartiles([1, 2], values, ax=ax)
@@ -310,6 +324,10 @@ def test_expression_profiles_standardise_every_object():
         assert np.allclose(ax.lines[-1].get_ydata(), sign * unit)
         assert np.allclose(ax.collections[0].get_paths()[0].vertices[1:5, 1], sign * unit)  # no spread inside
     assert [text.get_text() for text in axes[0].get_xticklabels()] == ["a", "b", "c", "d"]
+    two = plots.expression_profiles(np.array([[0.0, 1, 2, 3], [0, 1, 3, 2]]), [0, 0], figure=Figure())[0]
+    band = two.collections[0].get_paths()[0].vertices
+    high = band[band[:, 0] == 3, 1]  # the two are at 3 / sqrt(5) and 1 / sqrt(5): mean and half their difference
+    assert (high.min(), high.max()) == pytest.approx((1 / np.sqrt(5), 3 / np.sqrt(5)))
     noisy = plots.expression_profiles(rng.standard_normal((200, 4)), np.zeros(200, int), figure=Figure())
     assert len(noisy) == 1 and len(noisy[0].lines) <= 11
     with pytest.raises(ValueError, match="constant rows"):

@@ -51,7 +51,8 @@ def test_pictures_keep_size_and_colours_within_the_palette():
     differences = [
         abs(a - b) for a, b in zip(picture.convert("L").tobytes(), after.convert("L").tobytes(), strict=True)
     ]
-    assert max(differences) <= 20
+    # 64 of the 256 greys at best; the octree keeps three bits of a channel and takes means.
+    assert max(differences) <= 16
 
 
 def test_a_warning_is_saved_without_the_folder_of_the_project(tmp_path):

@@ -141,7 +141,7 @@ def test_dominant_sets_find_nothing_in_noise_and_three_groups_where_there_are_th
 def test_one_rule_for_every_list_of_numbers_of_clusters():
     X = np.random.default_rng(0).standard_normal((24, 6))
     graph, roles = np.corrcoef(X), X > 0
-    kmeans, cut, quiet = gc.AnnealedKMeans(random_state=0), gc.MinCut(n_init=1, random_state=0), {"progress": False}
+    cut, quiet = gc.MinCut(n_init=1, random_state=0), {"progress": False}
     ways = {
         "select_n_clusters": lambda k: gc.select_n_clusters(cut, graph, graph, k, **quiet).offered,
         "gap_statistic": lambda k: gc.gap_statistic(X, k, n_references=2, **quiet).offered,
@@ -159,7 +159,6 @@ def test_one_rule_for_every_list_of_numbers_of_clusters():
             gc.factorization.select_n_roles(gc.NoisyOrFactorization(n_refinements=0), roles, k, n_folds=2).ranks
         ),
     }
-    assert hasattr(kmeans, "anneal")
     for name, way in ways.items():
         for given, wanted in ((2, [2]), ([3, 2], [3, 2]), (range(2, 4), [2, 3]), (np.array([3]), [3])):
             if name != "compare_criteria" or given == 2:  # the slowest; it shares the rule

@@ -11,6 +11,7 @@ from gencap import datasets, sources
 
 
 def test_embedded_files_are_those_of_the_registry():
+    assert sum(source.embedded for source in sources.SOURCES.values()) == 3
     for row in sources.registry():
         source = sources.SOURCES[row.name]
         if source.embedded:

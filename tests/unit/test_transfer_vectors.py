@@ -164,7 +164,7 @@ def test_selection_reports_its_repetitions(selections):
     soft = selections["soft"]
     assert soft.costs.shape == soft.training_costs.shape == (6, 6)
     assert np.array_equal(soft.median, np.median(soft.costs, axis=0))
-    assert np.array_equal(soft.quartiles[0], np.percentile(soft.costs, 25, axis=0))
+    assert np.array_equal(soft.quartiles, np.percentile(soft.costs, [25, 75], axis=0))
     assert [soft.offered[row.argmin()] for row in soft.costs] == soft.selected.tolist()
     assert (np.diff(soft.training_costs, axis=1) < 0).all()  # training costs fall with K
     assert np.array_equal(soft.training_costs, selections["identity"].training_costs)
@@ -195,6 +195,15 @@ def test_selection_from_one_data_set_by_random_halves():
         again = gc.select_by_transfer_cost(mixture, X, [1, 2, 3], n_repetitions=4, random_state=0, progress=False)
     assert found.n_clusters == 3
     assert np.array_equal(found.costs, again.costs)
+
+
+def test_training_cost_of_a_mixture_is_that_of_the_first_set():
+    X1, X2, *_ = case(5, n1=60, n2=50)
+    mixture = GaussianMixture(covariance_type="spherical", reg_covar=0)
+    found = gc.select_by_transfer_cost(mixture, lambda rng: (X1, X2), 1, n_repetitions=1, progress=False)
+    variance = ((X1 - X1.mean(axis=0)) ** 2).mean()
+    assert found.training_costs[0, 0] == pytest.approx(1 + np.log(2 * np.pi * variance))  # two features
+    assert found.costs[0, 0] == pytest.approx(gc.transfer_cost(mixture, X1, X2))
 
 
 def test_selection_of_models_on_similarities():
