@@ -51,8 +51,7 @@ def test_pictures_keep_size_and_colours_within_the_palette():
     differences = [
         abs(a - b) for a, b in zip(picture.convert("L").tobytes(), after.convert("L").tobytes(), strict=True)
     ]
-    # 64 of the 256 greys at best; the octree keeps three bits of a channel and takes means.
-    assert max(differences) <= 16
+    assert max(differences) <= 8  # the octree gives a grey ramp 16 of its 256 greys
 
 
 def test_a_warning_is_saved_without_the_folder_of_the_project(tmp_path):
