@@ -220,8 +220,8 @@ def test_both_ways_agree(four_sources, inference):
         ends.append(runs[0])
     assert values[0].curve[0] == pytest.approx(values[1].curve[0], abs=0.01)
     # At the second and third step the groups separate, and chains of 60 sweeps do not agree: at the third, four seeds
-    # gave .33 to .62 bits over similarities (from the cold) and .68 to .85 over vectors (from the hot). Whether the start
-    # or the length makes the difference is not known; chains are compared from the fourth on. Mean fields are compared
+    # gave .33 to .62 bits over similarities (from the cold) and .68 to .85 over vectors (from the hot). Whether start
+    # or length makes the difference is not known; chains are compared from the fourth on. Mean fields are compared
     # at every step in the next test.
     np.testing.assert_allclose(
         values[0].curve[3:], values[1].curve[3:], atol=0.04 if inference == "meanfield" else 0.01
