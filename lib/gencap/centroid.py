@@ -8,7 +8,7 @@ split comes at beta = 1 / (2 lambda_max), lambda_max the largest eigenvalue of t
 import warnings
 
 import numpy as np
-from scipy.linalg import eigvalsh
+from scipy.linalg import eigh, eigvalsh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.spatial.distance import cdist
@@ -115,8 +115,8 @@ def _leading_axis(X, weights, work):
     offsets -= weights @ X
     offsets *= np.sqrt(weights[members])[:, None]
     if n_features <= 64:
-        values, vectors = np.linalg.eigh(offsets.T @ offsets)
-        return values[-1], vectors[:, -1]
+        values, vectors = eigh(offsets.T @ offsets, subset_by_index=[n_features - 1] * 2)
+        return values[0], vectors[:, 0]
     operator = LinearOperator((n_features, n_features), lambda v: (offsets @ v.ravel()) @ offsets)
     values, vectors = eigsh(operator, k=1, which="LA", v0=np.ones(n_features), tol=1e-4)
     return values[0], vectors[:, 0]

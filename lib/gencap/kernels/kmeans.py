@@ -5,6 +5,7 @@ from numba import njit
 
 # Plain fastmath lets the compiler drop NaN and inf checks; these flags are as fast and keep them.
 FAST = {"reassoc", "contract", "arcp", "nsz", "afn"}
+BLOCK = 128  # objects whose distances stay in the cache
 
 
 @njit(inline="always")
@@ -63,31 +64,37 @@ def em_sweep(X, centroids, beta, mass, sums):
 
     Parameters
     ----------
-    X : (N, D); centroids : (K, D); mass : (K,) and sums : (K, D), overwritten.
+    X : (N, D), contiguous; centroids : (K, D); mass : (K,) and sums : (K, D), overwritten.
 
     Returns
     -------
     cost : float, sum_i sum_k P_ik ||x_i - mu_k||^2
     """
     n_clusters = centroids.shape[0]
-    h, p = np.empty(n_clusters), np.empty(n_clusters)
+    h, shares = np.empty((BLOCK, n_clusters)), np.empty((BLOCK, n_clusters))
     mass[:] = 0.0
     sums[:] = 0.0
     cost = 0.0
-    for i in range(X.shape[0]):
-        lowest = _distances(X, i, centroids, h)
-        total = 0.0
-        for k in range(n_clusters):
-            p[k] = exp_negative(-beta * (h[k] - lowest))
-            total += p[k]
-        inverse = 1.0 / total
-        for k in range(n_clusters):
-            share = p[k] * inverse
-            if share > 1e-16:  # less does not change a sum in double precision
-                mass[k] += share
-                cost += share * h[k]
-                for d in range(X.shape[1]):
-                    sums[k, d] += share * X[i, d]
+    for start in range(0, X.shape[0], BLOCK):
+        rows = X[start : start + BLOCK]
+        P = shares[: len(rows)]
+        for i in range(len(rows)):
+            lowest = _distances(rows, i, centroids, h[i])
+            for k in range(n_clusters):
+                P[i, k] = beta * (lowest - h[i, k])
+        exponents = P.ravel()  # one long loop is vectorised, many short ones are not
+        for j in range(len(exponents)):
+            exponents[j] = exp_negative(exponents[j])
+        for i in range(len(rows)):
+            total = 0.0
+            for k in range(n_clusters):
+                total += P[i, k]
+            inverse = 1.0 / total
+            for k in range(n_clusters):
+                P[i, k] *= inverse
+                mass[k] += P[i, k]
+                cost += P[i, k] * h[i, k]
+        sums += np.dot(P.T, rows)
     return cost
 
 
