@@ -8,6 +8,7 @@ import csv
 import gzip
 import io
 import re
+import warnings
 import zlib
 from pathlib import Path
 
@@ -15,26 +16,70 @@ import numpy as np
 from sklearn.impute import KNNImputer
 from sklearn.utils import Bunch
 
-from gencap.checks import check_option
+from gencap.checks import check_integer, check_number, check_option
 from gencap.sources import fetch
 
 __all__ = ["load_expression", "load_mussel", "load_yeast"]
 
 FORMATS = (
-    "accepted formats are CSV, tab-delimited text (TSV), Cluster/TreeView tables (.txt, .pcl, .cdt) and GEO "
-    "series-matrix text, as they are or .gz, in UTF-8 and with decimal points"
+    "accepted formats are CSV, tab-delimited text (TSV), Cluster/TreeView tables (.txt, .pcl, .cdt), GCT and GEO "
+    "series-matrix text, as they are or .gz, in UTF-8 and with decimal points (commas between semicolons)"
 )
-_NUMBERS = "accepted are numbers like 1.5 or -2e-3; a missing value is an empty cell, NA, NaN or null"
+_NUMBERS = (
+    "accepted are numbers like 1.5 or -2e-3, no %, unit or separator of thousands; a missing value is an empty cell, "
+    "NA, NaN or null"
+)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)  # float() takes 1_000 and inf
 _MISSING = ("", "na", "nan", "null")
 _IMPUTED = {None: "NaN", "mean": "the gene's mean", "knn": "the 10 nearest genes' mean"}
+_LARGEST_LOG = 50.0  # 2**50 is beyond every scanner and sequencer
+_FAR = 30.0  # columns of measurements differ less in scale
+
+# What headers of identifiers and of annotation say, in lower case and without blanks and signs.
+_IDENTIFIERS = re.compile(
+    "(gene|orf|probe|probeset|transcript|protein|locus|clone|feature|sample|array|condition|experiment)?s?"
+    "(u?id|idref|name|symbol|time|hour|day)?s?"
+)
+_ANNOTATION = re.compile(
+    "number|index|chr|chrom(osome)?|arm|start|end|stop|pos(ition)?|strand|length|width|cytoband|"
+    "(gene)?(symbol|description|title|name)s?|annotation|identifier|(entrez|ensembl|gene|spot|probe|clone)+(id|no|number)?"
+)
+# Genes as a spreadsheet shows them (1-Mar, Sep-02, 2023-03-01, 1/3/23, 01.03.2023), or stores them (44256, 2.31E+13).
+_MONTH = "(?:jan|feb|mar(?:ch)?|mär|mrz|apr|ma[yi]|ju[nl]|aug|sept?|o[ck]t|nov|de[cz])"
+_DATE = re.compile(
+    rf"\d\d?[-./ ]+{_MONTH}(?:[-./ ]+(?:\d\d){{1,2}})?|{_MONTH}[-./ ]+(?:\d\d?|\d{{4}})|"
+    r"\d{4}-\d\d-\d\d(?: [\d:.]+)?|\d\d?([/.])\d\d?\1(?:\d{4}|\d\d)",
+    re.IGNORECASE,
+)
+_SERIAL = re.compile(r"[34]\d{4}|\d(?:\.\d+)?E\+?\d+", re.IGNORECASE)
 
 
 def _number(cell):
     """Value of a cell, NaN if it is missing, None if it is text."""
-    if cell.lower() in _MISSING:
-        return np.nan
-    return float(cell) if _NUMBER.fullmatch(cell) else None
+    try:
+        value = float(cell)
+    except ValueError:
+        return np.nan if cell.lower() in _MISSING else None
+    plain = abs(value) < np.inf and "_" not in cell and cell.isascii()
+    return value if plain or _NUMBER.fullmatch(cell) or cell.lower() in _MISSING else None
+
+
+_numbers = np.frompyfunc(_number, 1, 1)
+
+
+def _says(pattern, name):
+    return pattern.fullmatch(re.sub(r"[\W_]", "", name).lower()) is not None
+
+
+def _shape(name):
+    """Kinds of characters in order, A9A for YAL001C."""
+    return re.sub("[a-z]+", "a", re.sub("[A-Z]+", "A", re.sub("[0-9]+", "9", name)))
+
+
+def _some(names):
+    """The first five names and the number of the others."""
+    rest = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(repr(str(name)) for name in names[:5]) + rest
 
 
 def _fault(path, line, text, column=None, name=None):
@@ -55,8 +100,10 @@ def _read_lines(path):
     if raw.startswith((b"PK\3\4", b"\xd0\xcf\x11\xe0")):
         raise ValueError(f"{path} is a workbook or an archive: save the sheet as CSV; {FORMATS}")
     raw = raw.removeprefix(b"\xef\xbb\xbf")
+    wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))  # a spreadsheet's "Unicode text"
     try:
-        text, wrong = raw.decode(), raw.find(b"\0")
+        text = raw.decode("utf-16" if wide else "utf-8")
+        wrong = -1 if wide else raw.find(b"\0")
     except UnicodeDecodeError as error:
         wrong = error.start
     if wrong >= 0:
@@ -66,112 +113,183 @@ def _read_lines(path):
 
 
 def _table_part(path, lines):
-    """Format, delimiter, slice of the lines that holds the table, sample titles of series-matrix text."""
-    number, first = next(((n, line) for n, line in enumerate(lines, 1) if line.strip()), (1, ""))
-    if first.startswith("!"):
-        marks, ends = [line.strip().lower() for line in lines], []
-        for mark in ("!series_matrix_table_begin", "!series_matrix_table_end"):
-            if mark not in marks:
+    """Format, delimiter, slice of the lines that holds the table, sample titles of a series matrix, sizes in a GCT.
+
+    Marks are known in any case, in quotes, and padded with blanks or delimiters.
+    """
+    bare = [re.sub(r'[\s",;]', "", line[:99]).lower() for line in lines]
+    filled = [n for n, line in enumerate(bare) if line]
+    form, sep, part, titles, sizes = "CSV", "", slice(0, len(lines)), "", []
+    if filled and (mark := re.match(r'\s*"?sep=([,;\t|])"?[\s,;|]*$', lines[filled[0]], re.IGNORECASE)):
+        sep, part = mark[1], slice(filled.pop(0) + 1, part.stop)
+    top = bare[filled[0]] if filled else ""
+    marks = ["!series_matrix_table_begin", "!series_matrix_table_end"]
+    if top.startswith("!"):
+        for mark in marks:
+            if mark not in bare:
                 raise _fault(path, len(lines), f"the file ends without a line {mark}; {FORMATS}")
-            ends.append(marks.index(mark))
-        titles = csv.reader([line for line in lines if line.startswith("!Sample_title\t")][:1], delimiter="\t")
-        return "GEO series matrix", "\t", slice(ends[0] + 1, ends[1]), [cell.strip() for t in titles for cell in t[1:]]
-    if "\t" in first and not ("," in first and ".csv" in path.name.lower()):
-        return "TSV", "\t", slice(0, None), []
-    mark = re.search("[,;]|$", first).group()
-    if mark == ",":
-        return "CSV", ",", slice(0, None), []
-    found = f"{first.strip()[:40]!r}, {'semicolons' if mark else 'neither tabs nor commas'} between cells"
-    found = found if first else "the file is empty"
-    raise _fault(path, number, f"{found}; {FORMATS}")
-
-
-def _read_rows(path):
-    """Format, rows of stripped cells (the first is the header) and the lines of the file they begin on."""
-    lines = _read_lines(path)
-    form, delimiter, part, titles = _table_part(path, lines)
-    rows, begins, line = [], [], part.start + 1
-    reader = csv.reader(lines[part], delimiter=delimiter, strict=True)
-    try:
-        for row in reader:
-            row = [cell.strip() for cell in row]
-            # Cluster and TreeView add rows of weights, and AID, the leaves of the conditions' tree.
-            if row and (row[0] in ("EWEIGHT", "EORDER") or (row[0] == "AID" and re.fullmatch(r"ARRY\d+X", row[-1]))):
-                form = "Cluster/TreeView"
-            elif any(row):
-                rows.append(row)
-                begins.append(line)
-            line = part.start + reader.line_num + 1
-    except csv.Error as error:
-        raise _fault(path, line, f"{error}; accepted are cells, quoted as a whole or not at all") from None
-    if len(rows) < 2 or len(rows[0]) < 2:
-        found = f"{len(rows)} lines and {len(rows[0]) if rows else 0} columns"
-        raise _fault(path, begins[0] if rows else line, f"{found}; accepted are a header, then identifiers and values")
-    for row, line in zip(rows, begins, strict=True):
-        if len(row) != len(rows[0]):
-            hint = " (no name for the identifiers, or a delimiter at the end?)" if len(row) == len(rows[0]) + 1 else ""
-            raise _fault(path, line, f"{len(row)} cells, accepted are {len(rows[0])} as in the header{hint}")
-    if form == "GEO series matrix":
-        if rows[0][0] != "ID_REF":
-            raise _fault(path, begins[0], "accepted is the table's header, ID_REF first", 1, rows[0][0])
-        if len(titles) == len(set(titles)) == len(rows[0]) - 1 and all(titles):
-            rows[0][1:] = titles
-    return form, rows, begins
+        form, part = "GEO series matrix", slice(bare.index(marks[0]) + 1, bare.index(marks[1]))
+        titles = next((line for line, mark in zip(lines, bare, strict=True) if mark.startswith("!sample_title")), "")
+    elif re.fullmatch(r"#1\.[23]", top) and len(filled) > 2:
+        form, part, sizes = "GCT", slice(filled[1] + 1, part.stop), list(map(int, re.findall(r"\d+", lines[filled[1]])))
+    elif marks[1] in bare:  # metadata cut off
+        part = slice(part.start, bare.index(marks[1]))
+    filled = [n for n in filled if part.start <= n < part.stop]
+    # Lines of comment have fewer cells than the header below them.
+    n_marks = {n: len(re.findall("[\t,;]", lines[n])) for n in filled[:99]}
+    header = next((n for n in n_marks if bare[n][0] != "#"), None)
+    first = next((n for n in n_marks if bare[n][0] != "#" or n_marks[n] >= n_marks.get(header, 0)), 0)
+    part, text = slice(max(part.start, first), part.stop), lines[first].strip("\r\n ") if filled else ""
+    plain = re.sub('"[^"]*"', "", text)
+    if not sep and not text.startswith("<"):
+        tabs = "\t" in plain and not ("," in plain and ".csv" in path.name.lower())
+        sep = "\t" if tabs else re.search("[,;]|$", plain).group()
+    if not sep and form != "GEO series matrix":
+        found = "a web page" if text.startswith("<") else "neither tabs nor commas between cells"
+        if text and None not in map(_number, text.split()):
+            found = "numbers in place of a header, " + found
+        raise _fault(path, first + 1, f"{text[:40]!r}, {found}; {FORMATS}" if text else f"the file is empty; {FORMATS}")
+    titles = [cell.strip() for row in csv.reader([titles] if titles else [], delimiter=sep or "\t") for cell in row[1:]]
+    return "TSV" if form == "CSV" and sep == "\t" else form, sep or "\t", part, titles, sizes
 
 
 class _Table:
     """Cells of an expression table, genes as rows, and where they stand in the file.
 
     Attributes: form, the format's name; cells (1 + N, 1 + D) of str, the identifiers in front; places, the lines and
-    the columns of the file, counted from 1, in the order of the cells' axes.
+    the columns of the file, counted from 1, in the order of the cells' axes; labels (N,), the genes' classes, or None;
+    notes, what a reader should know.
     """
 
-    def __init__(self, path, orientation, class_column):
-        self.path = path
-        self.form, rows, lines = _read_rows(path)
-        names = [cell.upper() for cell in rows[0]]
-        own = int(names[0] == "GID" and all(re.fullmatch(r"GENE\d+X", row[0]) for row in rows[1:]))
-        first = own + 1
-        while first < len(names) and names[first] in ("NAME", "GWEIGHT", "GORDER"):
-            first += 1
-        if first > 1:
+    def __init__(self, path, orientation, class_column, annotations):
+        self.path, self.labels, self.notes = path, None, []
+        rows, lines, first = self._read_rows()
+        header = rows[0]
+        weights = {j for j, name in enumerate(header) if name.upper() in ("GWEIGHT", "GORDER")}
+        nodes = [j for j, name in enumerate(header) if name.upper() == "GID"]
+        nodes = {j for j in nodes if all(re.fullmatch(r"GENE\d+X", row[j], re.IGNORECASE) for row in rows[1:])}
+        named = set() if annotations is None else set(annotations) - {class_column}
+        out = weights | nodes | {j for j, name in enumerate(header) if name in named}
+        # The first column that is not left out holds the identifiers.
+        own = next((j for j in range(len(header)) if j not in out), 0)
+        if unknown := named - set(header) - {row[own] for row in rows}:
+            raise ValueError(
+                f"{path}: annotations name {_some(sorted(unknown))}, accepted are names like {_some(header)}"
+            )
+        start = own + 1
+        while start < len(header) and (start in out or header[start].upper() == "NAME"):
+            start += 1
+        if weights or nodes or "NAME" in (name.upper() for name in header[own + 1 : start]):
             self.form = "Cluster/TreeView"
+        # Annotation stands before the genes' weights, as the format has it, unless the values do.
+        first = max([start, first, *(j + 1 for j in weights if j + 2 < len(header))])
         # A class may stand in a column of annotation; a spreadsheet may leave empty columns behind.
         columns = [own] + [
             j
-            for j in range(own + 1, len(names))
-            if (j >= first or rows[0][j] == class_column) and any(row[j] for row in rows)
+            for j in range(own + 1, len(header))
+            if (j >= first or header[j] == class_column) and j not in out and any(row[j] for row in rows)
         ]
-        self.cells = np.array([[row[j] for j in columns] for row in rows], dtype=object)
-        self.places = [lines, [j + 1 for j in columns]]
+        keep = [i for i, row in enumerate(rows) if row[own] not in named.difference(header) or not i]
+        self.cells = np.array([[rows[i][j] for j in columns] for i in keep], dtype=object)
+        self.places = [np.array(lines)[keep], np.array(columns) + 1]
         self.turned = orientation == "conditions"
         self.other_way = f"orientation={'genes' if self.turned else 'conditions'!r}"
         if self.turned:
             self.cells, self.places = self.cells.T, self.places[::-1]
         self._check_names()
 
+    def _read_rows(self):
+        """Rows of stripped cells, the first is the header; the lines they begin on; where values begin at the least."""
+        file_lines = _read_lines(self.path)
+        self.form, sep, part, titles, sizes = _table_part(self.path, file_lines)
+        self.commas = sep == ";"
+        rows, lines, line, first = [], [], part.start + 1, 1
+        reader = csv.reader(file_lines[part], delimiter=sep, strict=True)
+        try:
+            for row in reader:
+                row = [cell.strip() for cell in row]
+                # Cluster and TreeView add rows of weights, and AID, the leaves of the conditions' tree.
+                at = next((j for j, cell in enumerate(row[:4]) if cell.upper() in ("EWEIGHT", "EORDER", "AID")), None)
+                leaf = re.compile(
+                    r"ARRY\d+X" if at is None or row[at].upper() == "AID" else r"[-+.\de]+", re.IGNORECASE
+                )
+                if rows and at is not None and (own := [j for j in range(at, len(row)) if leaf.fullmatch(row[j])]):
+                    self.form, first = "Cluster/TreeView", max(first, own[0])
+                elif any(row):
+                    rows.append(row)
+                    lines.append(line)
+                line = part.start + reader.line_num + 1
+        except csv.Error as error:
+            raise _fault(self.path, line, f"{error}; accepted are cells, quoted as a whole or not at all") from None
+        if len(rows) < 2 or len(rows[0]) < 2:
+            found = f"{len(rows)} lines and {len(rows[0]) if rows else 0} columns"
+            where = lines[0] if rows else line
+            raise _fault(self.path, where, f"{found}; accepted are a header, then identifiers and values")
+        width = len(rows[0])
+        for row, line in zip(rows, lines, strict=True):
+            if not any(row[width:]) and not any(rows[0][len(row) :]):  # delimiters at the end of some lines
+                row[width:] = [""] * (width - len(row))
+            if len(row) != width:
+                hint = " (no name for the identifiers, or a delimiter at the end?)" if len(row) == width + 1 else ""
+                raise _fault(self.path, line, f"{len(row)} cells, accepted are {width} as in the header{hint}")
+        if self.form == "GEO series matrix":
+            if rows[0][0].upper() != "ID_REF":
+                raise _fault(self.path, lines[0], "accepted is the table's header, ID_REF first", 1, rows[0][0])
+            n_samples = sum(map(bool, rows[0])) - 1
+            if len(set(titles[:n_samples])) == n_samples and all(titles[:n_samples]) and not any(titles[n_samples:]):
+                rows[0][1 : n_samples + 1] = titles[:n_samples]
+        if self.form == "GCT":
+            n_genes, n_samples, before, above = (*sizes, 1, 0)[:4] if len(sizes) != 3 else (*sizes, 0)
+            found = len(rows) - 1 - above, sum(map(bool, rows[0])) - 1 - before
+            if found != (n_genes, n_samples):
+                says = f"the file announces {n_genes} genes x {n_samples} samples and holds {found[0]} x {found[1]}"
+                raise _fault(self.path, lines[-1], f"{says}; accepted is a complete table")
+            del rows[1 : above + 1], lines[1 : above + 1]
+            first = 1 + before
+        return rows, lines, first
+
     def _check_names(self):
-        """Identifiers have to differ; if all are numbers, they could be data."""
+        """Identifiers have to differ, arrays are made to; names that are all numbers could be data."""
         for of_genes, (corner, *names) in enumerate((self.cells[0], self.cells[:, 0])):
-            seen = {}
-            for k, name in enumerate(names, 1):
-                at = (k, 0) if of_genes else (0, k)
-                if not name or name in seen:
-                    found = "no name" if not name else "the same name as in line {}, column {}".format(*seen[name])
-                    raise self.fault(*at, f"{found}; accepted are identifiers that differ")
-                seen[name] = self.place(*at)
-            numbers = [_number(name) for name in names]
-            if self.form != "GEO series matrix" and None not in numbers:
-                plausible = np.all(np.diff(numbers) > 0) or (of_genes and all(name.isdigit() for name in names))
+            at = [(k, 0) if of_genes else (0, k) for k in range(1, len(names) + 1)]
+            numbers = _numbers(names).tolist()
+            if self.form not in ("GEO series matrix", "GCT") and None not in numbers:
+                plausible = all(name.isdigit() for name in names)
+                if of_genes:
+                    plausible &= len(set(names)) == len(names)
+                elif not (plausible := plausible or np.all(np.diff(numbers) > 0)) or corner:
+                    # A first gene's name in the corner looks like the names below it, a header's name mostly does not.
+                    other = self.cells[0, 1:] if self.turned else self.cells[1:, 0]
+                    header = not corner or _says(_IDENTIFIERS, corner)
+                    plausible = header or (plausible and _shape(corner) not in map(_shape, other))
                 if not plausible or (corner and _number(corner) is not None):
                     where = "column of identifiers" if of_genes != self.turned else "header"
-                    accepted = "names, also whole numbers (genes) or increasing ones (time points) below a name"
-                    at = (1, 0) if of_genes else (0, 1)
-                    raise self.fault(*at, f"numbers for names, is the {where} missing? accepted are {accepted}")
+                    accepted = "names, also whole numbers or increasing ones (time points) below a name like 'gene'"
+                    raise self.fault(*at[0], f"numbers for names, is the {where} missing? accepted are {accepted}")
+            seen = {}
+            for where, name in zip(at, names, strict=True):
+                if not name or (name in seen and of_genes):
+                    found = "no name" if not name else "the same name as in line {}, column {}".format(*seen[name])
+                    found += ", made a date by a spreadsheet?" if _DATE.fullmatch(name) else ""
+                    raise self.fault(*where, f"{found}; accepted are identifiers that differ")
+                if name in seen:
+                    n = next(n for n in range(2, len(names) + 2) if f"{name} ({n})" not in {*names, *seen})
+                    self.cells[where] = f"{name} ({n})"
+                    seen[self.cells[where]] = None
+                else:
+                    seen[name] = self.place(*where)
+            if made := [name for name in seen if seen[name] is None]:
+                self.notes.append(f"{len(made)} repeated names of arrays are now {_some(made)}")
+        few = sum(number is not None for number in numbers) < len(names) / 2
+        if dates := [name for name in names if _DATE.fullmatch(name) or (few and _SERIAL.fullmatch(name))]:
+            self.notes.append(
+                f"{len(dates)} names of genes look like a spreadsheet's dates or numbers, {_some(dates)} (MARCH1 "
+                "becomes 1-Mar): take the names from the original table"
+            )
 
     def place(self, i, j):
         """Line and column of a cell in the file."""
-        at = self.places[0][i], self.places[1][j]
+        at = int(self.places[0][i]), int(self.places[1][j])
         return at[::-1] if self.turned else at
 
     def fault(self, i, j, text):
@@ -186,55 +304,139 @@ class _Table:
             i, j = np.argwhere(wrong)[0] + 1
             raise self.fault(i, j, f"{self.cells[i, j]!r}; {accepted}")
 
+    def leave_out(self, axis, wrong):
+        """Without the genes (axis 0) or conditions (axis 1) where `wrong`."""
+        keep = np.append(True, ~wrong)
+        self.cells, self.places[axis] = self.cells.compress(keep, axis), self.places[axis][keep]
+        if axis == 0 and self.labels is not None:
+            self.labels = self.labels[~wrong]
+
     def take_classes(self, name):
-        """Class names and the genes' classes; their column is no longer among the cells."""
+        """Put the genes' classes from the cells into `labels`."""
         genes, conditions = self.cells[1:, 0].tolist(), self.cells[0, 1:].tolist()
         if name not in conditions:
             hint = f"; it is a gene's name: {self.other_way}?" if name in genes else ""
             raise self.fault(0, 1, f"class_column={name!r} is none of {', '.join(conditions[:5])}, ...{hint}")
-        k = conditions.index(name) + 1
-        labels = self.cells[1:, k]
-        if not all(labels):
-            raise self.fault(1 + labels.tolist().index(""), k, "no class; accepted is a name for each gene's")
-        self.cells = np.delete(self.cells, k, axis=1)
-        self.places[1] = self.places[1][:k] + self.places[1][k + 1 :]
-        return np.unique(labels.astype(str), return_inverse=True)
+        k = conditions.index(name)
+        self.labels = self.cells[1:, 1 + k]
+        if not all(self.labels):
+            raise self.fault(1 + self.labels.tolist().index(""), 1 + k, "no class; accepted is a name for each gene's")
+        self.leave_out(1, np.arange(len(conditions)) == k)
 
-    def values(self):
-        """Values (N, D), NaN where missing."""
-        numbers = [[_number(cell) for cell in row] for row in self.cells[1:, 1:]]
-        text = np.array([[number is None for number in row] for row in numbers])
-        n_genes, n_conditions = text.shape
-        if min(text.shape) < 2:
-            raise self.fault(-1, -1, f"{n_genes} genes x {n_conditions} conditions; accepted are at least 2 x 2")
-        hint, full_genes, full_conditions = "", text.all(axis=1), text.all(axis=0)
-        if full_conditions.any() and text.sum() == n_genes:
-            name = self.cells[0, 1 + full_conditions.argmax()]
-            hint = f"; are these the genes' classes (class_column={name!r}) or to be left out?"
-        elif full_genes.any() and text.sum() == n_conditions:
-            name = self.cells[1 + full_genes.argmax(), 0]
-            hint = f"; the other way round it would do: {self.other_way}, class_column={name!r}"
-        self.refuse(text, _NUMBERS + hint)
-        data = np.array(numbers)
+    def values(self, by_evidence, drop_empty):
+        """Values (N, D), NaN where missing; whether annotation is left out by what headers and values say."""
+        cells = self.cells[1:, 1:]
+        if self.commas and (commas := np.frompyfunc(lambda cell: "," in cell, 1, 1)(cells).astype(bool)).any():
+            points = np.frompyfunc(lambda cell: "." in cell, 1, 1)(cells).astype(bool)
+            self.refuse(points, f"a point where {cells[commas][0]!r} has a decimal comma; accepted is one of them")
+            cells = np.frompyfunc(lambda cell: cell.replace(",", "."), 1, 1)(cells)
+        numbers = _numbers(cells)
+        text = np.equal(numbers, None).astype(bool)
+        data = np.where(text, np.nan, numbers).astype(float)
         self.refuse(np.isinf(data), "too large; " + _NUMBERS)
-        for axis, what in ((1, "gene"), (0, "condition")):
-            if (empty := np.isnan(data).all(axis=axis)).any():
-                k = empty.argmax() + 1
-                raise self.fault(*((k, 0) if axis else (0, k)), f"a {what} without any value; accepted is one or more")
+        if by_evidence is not None:
+            left = self._find_annotation(data, text, by_evidence)
+            self.leave_out(1, left)
+            data, text = data[:, ~left], text[:, ~left]
+        no_value = [text.any(axis=axis) & np.isnan(data).all(axis=axis) for axis in (0, 1)]
+        hint, names = "", [self.cells[0, 1:][no_value[0]], self.cells[1:, 0][no_value[1]]]
+        if len(names[0]) and not text[:, ~no_value[0]].any():
+            hint = f"class_column={names[0][0]!r}) or to be left out (annotations=[{_some(names[0])}])?"
+            hint = "; are these the genes' classes (" + hint
+        elif len(names[1]) and not text[~no_value[1]].any():
+            hint = f"; the other way round it would do: {self.other_way}, class_column={names[1][0]!r}; "
+            hint += f"annotations=[{_some(names[1])}] leaves out"
+        self.refuse(text, _NUMBERS + hint)
+        for axis, what in enumerate(("gene", "condition")):
+            empty = np.isnan(data).all(axis=1 - axis)
+            names, k = self.cells.take(0, 1 - axis)[1:][empty], empty.argmax() + 1
+            count = f"a {what}" if len(names) == 1 else f"{len(names)} {what}s"
+            if len(names) and not drop_empty:
+                found = f"{count} without any value ({_some(names)})"
+                where = (0, k) if axis else (k, 0)
+                raise self.fault(*where, f"{found}; accepted is one or more, drop_empty=True leaves them out")
+            if len(names):
+                self.notes.append(f"{count} without any value left out: {_some(names)}")
+                self.leave_out(axis, empty)
+                data = data.compress(~empty, axis)
+        if min(data.shape) < 2:
+            found = "{} genes x {} conditions".format(*data.shape)
+            raise self.fault(-1, -1, f"{found}; accepted are at least 2 x 2")
         return data
 
+    def _find_annotation(self, data, text, leave):
+        """Conditions (D,) to be left out as annotation: the header says so and the values do; others are noted."""
+        names = self.cells[0, 1:]
+        known = np.array([_says(_ANNOTATION, name) for name in names])
+        missing = np.isnan(data)
+        with np.errstate(over="ignore"):
+            size = np.nansum(np.abs(data), axis=0) / np.maximum((~missing).sum(axis=0), 1)
+        whole = (missing | ((data >= 0) & (data == np.floor(data)))).all(axis=0) & (size > 0)
+        others = ~known & (size > 0)
+        usual = np.median(size[others]) if others.any() else np.inf
+        odd = whole & (whole[others].mean() < 0.5 if others.any() else False)  # whole numbers, where the others are not
+        far = size > _FAR * usual
+        left = leave & known & (text.any(axis=0) | odd | (whole & far))
+        left &= (~left).sum() > 1
+        doubtful = ~left & ~text.any(axis=0) & (far | (odd & (size > 3 * usual)) | (known & whole))
+        if left.any():
+            self.notes.append(
+                f"left out as annotation by header and values: {_some(names[left])}; annotations=[] keeps all columns, "
+                "annotations=[...] names those to be left out"
+            )
+        if doubtful.any():
+            means = ", ".join(f"{value:.3g}" for value in size[doubtful][:5])
+            self.notes.append(
+                f"{_some(names[doubtful])} may be annotation (mean size {means}, of the other columns {usual:.3g}): "
+                f"annotations=[{_some(names[doubtful])}] leaves out, annotations=[] takes as data without this warning"
+            )
+        return left
 
-def load_expression(path, values="log", orientation="genes", impute=None, class_column=None):
+
+def _logarithms(table, data, values, pseudocount):
+    """Values on the scale that `values` says, (N, D); notes if they do not look like it."""
+    lowest, largest = np.nanmin(data), np.nanmax(data)
+    if values == "log":
+        whole = lowest >= 0 and np.all(np.isnan(data) | (data == np.floor(data)))
+        if max(-lowest, largest) > _LARGEST_LOG or (whole and data.size > 100):
+            what, option = ("counts", "counts") if whole else ("raw intensities", "raw" if lowest > 0 else "counts")
+            what = f"{what} (from {lowest:g} to {largest:g}), taken as logarithms: "
+            table.notes.append(
+                f"the values look like {what}"
+                + (f"values={option!r} takes their logarithm" if lowest >= 0 else "values below 0 have no logarithm")
+            )
+        return data
+    if values == "raw":
+        hint = " and values='counts' zeros, too" if lowest == 0 else ""
+        table.refuse(data <= 0, f"accepted are intensities > 0 (values='log' takes log ratios as they are{hint})")
+        return np.log2(data)
+    table.refuse(data < 0, "accepted are counts >= 0 (values='log' takes log ratios as they are)")
+    return np.log2(data + pseudocount)
+
+
+def load_expression(
+    path,
+    values="log",
+    orientation="genes",
+    impute=None,
+    class_column=None,
+    annotations=None,
+    drop_empty=False,
+    min_genes=2,
+    pseudocount=1.0,
+):
     """Gene expression from a table of the reader's own.
 
     Parameters
     ----------
     path : str or Path
-        CSV, tab-delimited text, a Cluster/TreeView table (its weights, names and tree nodes are left out) or GEO
-        series-matrix text, plain or gzip. A header; identifiers in the first column; a missing value is an empty cell,
-        NA, NaN or null. Samples of a series matrix go by their titles where these differ, else by their accession.
-    values : {"log", "raw"}
-        Log ratios, taken as they are; or intensities > 0, of which the logarithm to base 2 is taken.
+        CSV (commas, or semicolons, then also decimal commas), tab-delimited text, a Cluster/TreeView table (its
+        weights, annotation and tree nodes are left out), GCT or GEO series-matrix text, plain or gzip. A header;
+        identifiers in the first column; a missing value is an empty cell, NA, NaN or null. Samples of a series matrix
+        go by their titles where these differ, else by their accession.
+    values : {"log", "raw", "counts"}
+        Log ratios, taken as they are; intensities > 0, of which the logarithm to base 2 is taken; or counts >= 0, of
+        which log2(count + pseudocount) is taken.
     orientation : {"genes", "conditions"}
         What the lines below the header are.
     impute : {None, "mean", "knn"}
@@ -242,6 +444,15 @@ def load_expression(path, values="log", orientation="genes", impute=None, class_
         "knn" the mean of the 10 nearest genes.
     class_column : str or None
         Name of a column of text, the classes of the genes (a line of text when the lines are conditions).
+    annotations : list of str or None
+        Names of columns or lines that are no data; left out in front, the next column holds the identifiers. None:
+        columns are left out, with a warning, whose header (number, chromosome, symbol, ...) and values say so.
+    drop_empty : bool
+        Leave out genes and conditions without any value, else they are refused.
+    min_genes : int
+        The smallest number of genes that is enough for what follows.
+    pseudocount : float
+        Added to counts, > 0.
 
     Returns
     -------
@@ -255,29 +466,42 @@ def load_expression(path, values="log", orientation="genes", impute=None, class_
         A format that is not recognised; a faulty table: file, line, column, what was found and what is accepted.
     OSError
         The file cannot be read.
+
+    Warns
+    -----
+    UserWarning
+        What was left out or renamed, and what looks like annotation, a spreadsheet's date or no logarithm.
     """
-    check_option("values", values, ("log", "raw"))
+    check_option("values", values, ("log", "raw", "counts"))
     check_option("orientation", orientation, ("genes", "conditions"))
     check_option("impute", impute, tuple(_IMPUTED))
-    table = _Table(Path(path), orientation, class_column)
-    class_names, classes = (None, None) if class_column is None else table.take_classes(class_column)
-    data = table.values()
-    if values == "raw":
-        table.refuse(data <= 0, "accepted are intensities > 0 (values='log' takes log ratios as they are)")
-        data = np.log2(data)
+    check_integer("min_genes", min_genes, 2)
+    check_number("pseudocount", pseudocount, np.finfo(float).tiny)
+    annotations = [annotations] if isinstance(annotations, str) else annotations
+    table = _Table(Path(path), orientation, class_column, annotations)
+    if class_column is not None:
+        table.take_classes(class_column)
+    data = table.values(annotations is None if annotations != [] else None, drop_empty)
+    shape = f"{data.shape[0]} genes x {data.shape[1]} conditions"
+    if len(data) < min_genes:
+        hint = f"; are the lines conditions ({table.other_way})?" if data.shape[1] >= min_genes else ""
+        raise ValueError(f"{path}: {shape}, accepted are at least {min_genes} genes (min_genes={min_genes}){hint}")
+    data = _logarithms(table, data, values, pseudocount)
+    for note in table.notes:
+        warnings.warn(f"{path}: {note}", stacklevel=2)
     missing = np.isnan(data)
     if impute == "mean":
         data = np.where(missing, np.nanmean(data, axis=1, keepdims=True), data)
     elif impute == "knn" and missing.any():
         data = KNNImputer(n_neighbors=10).fit_transform(data)
     n_missing = int(missing.sum())
-    shape = f"{data.shape[0]} genes x {data.shape[1]} conditions"
+    classes = None if class_column is None else np.unique(table.labels.astype(str), return_inverse=True)
     return Bunch(
         data=data,
         genes=table.cells[1:, 0].astype(str),
         conditions=table.cells[0, 1:].astype(str),
-        classes=classes,
-        class_names=class_names,
+        classes=classes and classes[1],
+        class_names=classes and classes[0],
         n_missing=n_missing,
         description=f"{shape} ({table.form}, {table.path.name}); {_missing_values(n_missing, impute)}",
     )
@@ -321,7 +545,7 @@ def load_yeast(subset="brown", impute=None):
     return yeast
 
 
-def load_mussel(path, impute=None):
+def load_mussel(path, impute=None, min_genes=2):
     """Gene expression of mussels over the year, from a file of the reader's own (it is not distributed with gencap).
 
     Parameters
@@ -329,7 +553,7 @@ def load_mussel(path, impute=None):
     path : str or Path
         A table of log ratios as `load_expression` reads it, one column a month: all twelve, or without
         January (the reference), or the ten that are split into two views.
-    impute : {None, "mean", "knn"}
+    impute, min_genes
         As in `load_expression`.
 
     Returns
@@ -344,7 +568,7 @@ def load_mussel(path, impute=None):
 
     Source: Banni et al. 2011, PLoS ONE 6:e18904 (295 genes x 12 months); document 000, section 7.1.
     """
-    mussel = load_expression(path, impute=impute)
+    mussel = load_expression(path, impute=impute, min_genes=min_genes)
     n_genes, n_months = mussel.data.shape
     if not 10 <= n_months <= 12:
         hint = " (months as lines? turn the table round)" if 10 <= n_genes <= 12 else ""
