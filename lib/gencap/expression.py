@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.impute import KNNImputer
 from sklearn.utils import Bunch
 
-from gencap.checks import check_integer, check_number, check_option
+from gencap.checks import check_integer, check_option
 from gencap.sources import fetch
 
 __all__ = ["load_expression", "load_mussel", "load_yeast"]
@@ -41,27 +41,26 @@ _IDENTIFIERS = re.compile(
     "(u?id|idref|name|symbol|time|hour|day)?s?"
 )
 _ANNOTATION = re.compile(
-    "number|index|chr|chrom(osome)?|arm|start|end|stop|pos(ition)?|strand|length|width|cytoband|"
-    "(gene)?(symbol|description|title|name)s?|annotation|identifier|(entrez|ensembl|gene|spot|probe|clone)+(id|no|number)?"
+    "number|index|chr|chrom(osome)?|arm|start|end|stop|pos(ition)?|strand|length|width|cytoband|annotation|identifier|"
+    "(gene)?(symbol|description|title|name)s?|(entrez|ensembl|gene|spot|probe|clone)+(id|no|number)?"
 )
 # Genes as a spreadsheet shows them (1-Mar, Sep-02, 2023-03-01, 1/3/23, 01.03.2023), or stores them (44256, 2.31E+13).
-_MONTH = "(?:jan|feb|mar(?:ch)?|mär|mrz|apr|ma[yi]|ju[nl]|aug|sept?|o[ck]t|nov|de[cz])"
+_MONTH = "(jan|feb|mar(ch)?|mär|mrz|apr|ma[yi]|ju[nl]|aug|sept?|o[ck]t|nov|de[cz])"
 _DATE = re.compile(
-    rf"\d\d?[-./ ]+{_MONTH}(?:[-./ ]+(?:\d\d){{1,2}})?|{_MONTH}[-./ ]+(?:\d\d?|\d{{4}})|"
-    r"\d{4}-\d\d-\d\d(?: [\d:.]+)?|\d\d?([/.])\d\d?\1(?:\d{4}|\d\d)",
-    re.IGNORECASE,
+    rf"(?i)\d\d?[-./ ]+{_MONTH}([-./ ]+(\d\d)+)?|{_MONTH}[-./ ]+(\d\d?|\d{{4}})|\d{{4}}-\d\d-\d\d( [\d:.]+)?|"
+    r"\d\d?/\d\d?/(\d\d)+|\d\d?\.\d\d?\.(\d\d)+"
 )
-_SERIAL = re.compile(r"[34]\d{4}|\d(?:\.\d+)?E\+?\d+", re.IGNORECASE)
+_SERIAL = re.compile(r"(?i)[34]\d{4}|\d(\.\d+)?E\+?\d+")
+
+_ROWS = {"AID": re.compile(r"(?i)ARRY\d+X"), "EWEIGHT": _NUMBER, "EORDER": _NUMBER}  # of Cluster and TreeView
+_NODE = re.compile(r"(?i)GENE\d+X")
 
 
 def _number(cell):
     """Value of a cell, NaN if it is missing, None if it is text."""
-    try:
-        value = float(cell)
-    except ValueError:
-        return np.nan if cell.lower() in _MISSING else None
-    plain = abs(value) < np.inf and "_" not in cell and cell.isascii()
-    return value if plain or _NUMBER.fullmatch(cell) or cell.lower() in _MISSING else None
+    if _NUMBER.fullmatch(cell):
+        return float(cell)
+    return np.nan if cell.lower() in _MISSING else None
 
 
 _numbers = np.frompyfunc(_number, 1, 1)
@@ -113,44 +112,37 @@ def _read_lines(path):
 
 
 def _table_part(path, lines):
-    """Format, delimiter, slice of the lines that holds the table, sample titles of a series matrix, sizes in a GCT.
+    """Format, delimiter, slice of the lines that holds the table, sample titles of a series matrix, sizes of a GCT.
 
     Marks are known in any case, in quotes, and padded with blanks or delimiters.
     """
     bare = [re.sub(r'[\s",;]', "", line[:99]).lower() for line in lines]
-    filled = [n for n, line in enumerate(bare) if line]
-    form, sep, part, titles, sizes = "CSV", "", slice(0, len(lines)), "", []
-    if filled and (mark := re.match(r'\s*"?sep=([,;\t|])"?[\s,;|]*$', lines[filled[0]], re.IGNORECASE)):
-        sep, part = mark[1], slice(filled.pop(0) + 1, part.stop)
-    top = bare[filled[0]] if filled else ""
+    filled = [n for n, line in enumerate(bare) if line] or [0]
+    form, begin, end, titles, sizes = "CSV", 0, len(lines), "", []
+    mark = re.match(r'(?i)\s*"?sep=([,;\t|])"?[\s,;|]*$', lines[filled[0]] if lines else "")  # of Excel
+    if mark:
+        begin, filled = filled[0] + 1, filled[1:]
     marks = ["!series_matrix_table_begin", "!series_matrix_table_end"]
+    top = bare[filled[0]] if lines and filled else ""
     if top.startswith("!"):
-        for mark in marks:
-            if mark not in bare:
-                raise _fault(path, len(lines), f"the file ends without a line {mark}; {FORMATS}")
-        form, part = "GEO series matrix", slice(bare.index(marks[0]) + 1, bare.index(marks[1]))
+        if absent := [mark for mark in marks if mark not in bare]:
+            raise _fault(path, len(lines), f"the file ends without a line {absent[0]}; {FORMATS}")
+        form, begin = "GEO series matrix", bare.index(marks[0]) + 1
         titles = next((line for line, mark in zip(lines, bare, strict=True) if mark.startswith("!sample_title")), "")
-    elif re.fullmatch(r"#1\.[23]", top) and len(filled) > 2:
-        form, part, sizes = "GCT", slice(filled[1] + 1, part.stop), list(map(int, re.findall(r"\d+", lines[filled[1]])))
-    elif marks[1] in bare:  # metadata cut off
-        part = slice(part.start, bare.index(marks[1]))
-    filled = [n for n in filled if part.start <= n < part.stop]
-    # Lines of comment have fewer cells than the header below them.
-    n_marks = {n: len(re.findall("[\t,;]", lines[n])) for n in filled[:99]}
-    header = next((n for n in n_marks if bare[n][0] != "#"), None)
-    first = next((n for n in n_marks if bare[n][0] != "#" or n_marks[n] >= n_marks.get(header, 0)), 0)
-    part, text = slice(max(part.start, first), part.stop), lines[first].strip("\r\n ") if filled else ""
+    elif re.fullmatch(r"#1\.[23]", top) and len(filled) > 1:
+        form, begin, sizes = "GCT", filled[1] + 1, [int(size) for size in re.findall(r"\d+", lines[filled[1]])]
+    end = bare.index(marks[1]) if marks[1] in bare else end
+    first = next((n for n in filled if n >= begin), begin)
+    text = lines[first].strip("\r\n ") if first < len(lines) else ""
     plain = re.sub('"[^"]*"', "", text)
-    if not sep and not text.startswith("<"):
-        tabs = "\t" in plain and not ("," in plain and ".csv" in path.name.lower())
-        sep = "\t" if tabs else re.search("[,;]|$", plain).group()
-    if not sep and form != "GEO series matrix":
-        found = "a web page" if text.startswith("<") else "neither tabs nor commas between cells"
-        if text and None not in map(_number, text.split()):
-            found = "numbers in place of a header, " + found
-        raise _fault(path, first + 1, f"{text[:40]!r}, {found}; {FORMATS}" if text else f"the file is empty; {FORMATS}")
-    titles = [cell.strip() for row in csv.reader([titles] if titles else [], delimiter=sep or "\t") for cell in row[1:]]
-    return "TSV" if form == "CSV" and sep == "\t" else form, sep or "\t", part, titles, sizes
+    tabs = "\t" in plain and not ("," in plain and ".csv" in path.name.lower())
+    sep = mark[1] if mark else "\t" if tabs else re.search("[,;]|$", plain).group()
+    if text.startswith("<") or not sep:
+        found = "numbers, no header, and " if text and None not in map(_number, text.split()) else ""
+        found += "a web page" if text.startswith("<") else "neither tabs nor commas between cells"
+        raise _fault(path, first + 1, (f"{text[:40]!r}, {found}" if text else "the file is empty") + f"; {FORMATS}")
+    titles = [cell.strip() for row in csv.reader([titles], delimiter=sep) for cell in row[1:]]
+    return "TSV" if form == "CSV" and sep == "\t" else form, sep, slice(begin, end), titles, sizes
 
 
 class _Table:
@@ -164,11 +156,12 @@ class _Table:
     def __init__(self, path, orientation, class_column, annotations):
         self.path, self.labels, self.notes = path, None, []
         rows, lines, first = self._read_rows()
-        header = rows[0]
-        weights = {j for j, name in enumerate(header) if name.upper() in ("GWEIGHT", "GORDER")}
-        nodes = [j for j, name in enumerate(header) if name.upper() == "GID"]
-        nodes = {j for j in nodes if all(re.fullmatch(r"GENE\d+X", row[j], re.IGNORECASE) for row in rows[1:])}
-        named = set() if annotations is None else set(annotations) - {class_column}
+        header, upper = rows[0], [name.upper() for name in rows[0]]
+        weights = {j for j, name in enumerate(upper) if name in ("GWEIGHT", "GORDER")}
+        nodes = {
+            j for j, name in enumerate(upper) if name == "GID" and all(_NODE.fullmatch(row[j]) for row in rows[1:])
+        }
+        named = set(annotations or ()) - {class_column}
         out = weights | nodes | {j for j, name in enumerate(header) if name in named}
         # The first column that is not left out holds the identifiers.
         own = next((j for j in range(len(header)) if j not in out), 0)
@@ -176,22 +169,17 @@ class _Table:
             raise ValueError(
                 f"{path}: annotations name {_some(sorted(unknown))}, accepted are names like {_some(header)}"
             )
-        start = own + 1
-        while start < len(header) and (start in out or header[start].upper() == "NAME"):
-            start += 1
-        if weights or nodes or "NAME" in (name.upper() for name in header[own + 1 : start]):
+        start = next((j for j in range(own + 1, len(header)) if j not in out and upper[j] != "NAME"), len(header))
+        if weights or nodes or "NAME" in upper[own + 1 : start]:
             self.form = "Cluster/TreeView"
         # Annotation stands before the genes' weights, as the format has it, unless the values do.
         first = max([start, first, *(j + 1 for j in weights if j + 2 < len(header))])
         # A class may stand in a column of annotation; a spreadsheet may leave empty columns behind.
-        columns = [own] + [
-            j
-            for j in range(own + 1, len(header))
-            if (j >= first or header[j] == class_column) and j not in out and any(row[j] for row in rows)
-        ]
-        keep = [i for i, row in enumerate(rows) if row[own] not in named.difference(header) or not i]
-        self.cells = np.array([[rows[i][j] for j in columns] for i in keep], dtype=object)
-        self.places = [np.array(lines)[keep], np.array(columns) + 1]
+        columns = [j for j in range(own + 1, len(header)) if j not in out and (j >= first or header[j] == class_column)]
+        columns = [own] + [j for j in columns if any(row[j] for row in rows)]
+        kept = [i for i, row in enumerate(rows) if not i or row[own] not in named.difference(header)]
+        self.cells = np.array([[rows[i][j] for j in columns] for i in kept], dtype=object)
+        self.places = [np.array(lines)[kept], np.array(columns) + 1]
         self.turned = orientation == "conditions"
         self.other_way = f"orientation={'genes' if self.turned else 'conditions'!r}"
         if self.turned:
@@ -202,30 +190,29 @@ class _Table:
         """Rows of stripped cells, the first is the header; the lines they begin on; where values begin at the least."""
         file_lines = _read_lines(self.path)
         self.form, sep, part, titles, sizes = _table_part(self.path, file_lines)
-        self.commas = sep == ";"
-        rows, lines, line, first = [], [], part.start + 1, 1
+        self.commas, first = sep == ";", 1
+        rows, lines, line = [], [], part.start + 1
         reader = csv.reader(file_lines[part], delimiter=sep, strict=True)
         try:
             for row in reader:
                 row = [cell.strip() for cell in row]
                 # Cluster and TreeView add rows of weights, and AID, the leaves of the conditions' tree.
-                at = next((j for j, cell in enumerate(row[:4]) if cell.upper() in ("EWEIGHT", "EORDER", "AID")), None)
-                leaf = re.compile(
-                    r"ARRY\d+X" if at is None or row[at].upper() == "AID" else r"[-+.\de]+", re.IGNORECASE
+                at = next((j for j, cell in enumerate(row[:4]) if rows and cell.upper() in _ROWS), None)
+                values = (
+                    [] if at is None else [j for j, cell in enumerate(row) if _ROWS[row[at].upper()].fullmatch(cell)]
                 )
-                if rows and at is not None and (own := [j for j in range(at, len(row)) if leaf.fullmatch(row[j])]):
-                    self.form, first = "Cluster/TreeView", max(first, own[0])
+                if values and values[-1] > at:
+                    self.form, first = "Cluster/TreeView", max(first, next(j for j in values if j > at))
                 elif any(row):
                     rows.append(row)
                     lines.append(line)
                 line = part.start + reader.line_num + 1
         except csv.Error as error:
             raise _fault(self.path, line, f"{error}; accepted are cells, quoted as a whole or not at all") from None
-        if len(rows) < 2 or len(rows[0]) < 2:
-            found = f"{len(rows)} lines and {len(rows[0]) if rows else 0} columns"
-            where = lines[0] if rows else line
-            raise _fault(self.path, where, f"{found}; accepted are a header, then identifiers and values")
-        width = len(rows[0])
+        width = len(rows[0]) if rows else 0
+        if len(rows) < 2 or width < 2:
+            found = f"{len(rows)} lines and {width} columns"
+            raise _fault(self.path, [*lines, line][0], f"{found}; accepted are a header, then identifiers and values")
         for row, line in zip(rows, lines, strict=True):
             if not any(row[width:]) and not any(rows[0][len(row) :]):  # delimiters at the end of some lines
                 row[width:] = [""] * (width - len(row))
@@ -236,56 +223,47 @@ class _Table:
             if rows[0][0].upper() != "ID_REF":
                 raise _fault(self.path, lines[0], "accepted is the table's header, ID_REF first", 1, rows[0][0])
             n_samples = sum(map(bool, rows[0])) - 1
-            if len(set(titles[:n_samples])) == n_samples and all(titles[:n_samples]) and not any(titles[n_samples:]):
+            if len({*titles[:n_samples]} - {""}) == n_samples and not any(titles[n_samples:]):
                 rows[0][1 : n_samples + 1] = titles[:n_samples]
-        if self.form == "GCT":
-            n_genes, n_samples, before, above = (*sizes, 1, 0)[:4] if len(sizes) != 3 else (*sizes, 0)
-            found = len(rows) - 1 - above, sum(map(bool, rows[0])) - 1 - before
-            if found != (n_genes, n_samples):
-                says = f"the file announces {n_genes} genes x {n_samples} samples and holds {found[0]} x {found[1]}"
-                raise _fault(self.path, lines[-1], f"{says}; accepted is a complete table")
+        if self.form == "GCT":  # a column of descriptions; in version 1.3 also more, and lines that describe samples
+            first, above = 1 + sum(sizes[2:3] or [1]), sum(sizes[3:4])
             del rows[1 : above + 1], lines[1 : above + 1]
-            first = 1 + before
         return rows, lines, first
 
     def _check_names(self):
         """Identifiers have to differ, arrays are made to; names that are all numbers could be data."""
-        for of_genes, (corner, *names) in enumerate((self.cells[0], self.cells[:, 0])):
-            at = [(k, 0) if of_genes else (0, k) for k in range(1, len(names) + 1)]
+        for axis, (corner, *names) in ((1, self.cells[0]), (0, self.cells[:, 0])):
             numbers = _numbers(names).tolist()
             if self.form not in ("GEO series matrix", "GCT") and None not in numbers:
-                plausible = all(name.isdigit() for name in names)
-                if of_genes:
-                    plausible &= len(set(names)) == len(names)
-                elif not (plausible := plausible or np.all(np.diff(numbers) > 0)) or corner:
-                    # A first gene's name in the corner looks like the names below it, a header's name mostly does not.
-                    other = self.cells[0, 1:] if self.turned else self.cells[1:, 0]
-                    header = not corner or _says(_IDENTIFIERS, corner)
-                    plausible = header or (plausible and _shape(corner) not in map(_shape, other))
-                if not plausible or (corner and _number(corner) is not None):
-                    where = "column of identifiers" if of_genes != self.turned else "header"
+                good = all(name.isdigit() for name in names)
+                if axis == 0:
+                    good &= len(set(names)) == len(names)
+                else:  # a first gene's name in the place of the header's looks like those below it
+                    alike = _shape(corner) in map(_shape, self.cells[1:, 0])
+                    good = _says(_IDENTIFIERS, corner) or ((good or np.all(np.diff(numbers) > 0)) and not alike)
+                if not good or (corner and _number(corner) is not None):
+                    where = "header" if (axis == 1) != self.turned else "column of identifiers"
                     accepted = "names, also whole numbers or increasing ones (time points) below a name like 'gene'"
-                    raise self.fault(*at[0], f"numbers for names, is the {where} missing? accepted are {accepted}")
-            seen = {}
-            for where, name in zip(at, names, strict=True):
-                if not name or (name in seen and of_genes):
-                    found = "no name" if not name else "the same name as in line {}, column {}".format(*seen[name])
+                    text = f"numbers for names, is the {where} missing? accepted are {accepted}"
+                    raise self.fault(1 - axis, axis, text)
+            seen, renamed = {}, []
+            for k, name in enumerate(names, 1):
+                at = (0, k) if axis else (k, 0)
+                if axis and name and name in seen:
+                    tries = (f"{name} ({n})" for n in range(2, len(names) + 2))
+                    self.cells[at] = name = next(new for new in tries if new not in seen and new not in names)
+                    renamed.append(name)
+                if not name or name in seen:
+                    found = "the same name as in line {}, column {}".format(*seen[name]) if name else "no name"
                     found += ", made a date by a spreadsheet?" if _DATE.fullmatch(name) else ""
-                    raise self.fault(*where, f"{found}; accepted are identifiers that differ")
-                if name in seen:
-                    n = next(n for n in range(2, len(names) + 2) if f"{name} ({n})" not in {*names, *seen})
-                    self.cells[where] = f"{name} ({n})"
-                    seen[self.cells[where]] = None
-                else:
-                    seen[name] = self.place(*where)
-            if made := [name for name in seen if seen[name] is None]:
-                self.notes.append(f"{len(made)} repeated names of arrays are now {_some(made)}")
-        few = sum(number is not None for number in numbers) < len(names) / 2
+                    raise self.fault(*at, f"{found}; accepted are identifiers that differ")
+                seen[name] = self.place(*at)
+            if renamed:
+                self.notes.append(f"{len(renamed)} repeated names of conditions are now {_some(renamed)}")
+        few = 2 * sum(number is not None for number in numbers) < len(names)
         if dates := [name for name in names if _DATE.fullmatch(name) or (few and _SERIAL.fullmatch(name))]:
-            self.notes.append(
-                f"{len(dates)} names of genes look like a spreadsheet's dates or numbers, {_some(dates)} (MARCH1 "
-                "becomes 1-Mar): take the names from the original table"
-            )
+            found = f"{len(dates)} genes' names look like dates or numbers of a spreadsheet (MARCH1 becomes 1-Mar)"
+            self.notes.append(f"{found}: {_some(dates)}; take the names from the original table")
 
     def place(self, i, j):
         """Line and column of a cell in the file."""
@@ -323,40 +301,46 @@ class _Table:
             raise self.fault(1 + self.labels.tolist().index(""), 1 + k, "no class; accepted is a name for each gene's")
         self.leave_out(1, np.arange(len(conditions)) == k)
 
-    def values(self, by_evidence, drop_empty):
-        """Values (N, D), NaN where missing; whether annotation is left out by what headers and values say."""
+    def values(self, annotations, drop_empty):
+        """Values (N, D), NaN where missing, after what is left out."""
         cells = self.cells[1:, 1:]
-        if self.commas and (commas := np.frompyfunc(lambda cell: "," in cell, 1, 1)(cells).astype(bool)).any():
-            points = np.frompyfunc(lambda cell: "." in cell, 1, 1)(cells).astype(bool)
-            self.refuse(points, f"a point where {cells[commas][0]!r} has a decimal comma; accepted is one of them")
-            cells = np.frompyfunc(lambda cell: cell.replace(",", "."), 1, 1)(cells)
+        if self.commas and (commas := [cell for cell in cells.flat if "," in cell]):
+            points = np.array([["." in cell for cell in row] for row in cells])
+            self.refuse(points, f"a point, but {commas[0]!r} has a decimal comma; accepted is one of them")
+            cells = np.array([[cell.replace(",", ".") for cell in row] for row in cells], dtype=object)
         numbers = _numbers(cells)
         text = np.equal(numbers, None).astype(bool)
         data = np.where(text, np.nan, numbers).astype(float)
-        self.refuse(np.isinf(data), "too large; " + _NUMBERS)
-        if by_evidence is not None:
-            left = self._find_annotation(data, text, by_evidence)
-            self.leave_out(1, left)
-            data, text = data[:, ~left], text[:, ~left]
-        no_value = [text.any(axis=axis) & np.isnan(data).all(axis=axis) for axis in (0, 1)]
-        hint, names = "", [self.cells[0, 1:][no_value[0]], self.cells[1:, 0][no_value[1]]]
-        if len(names[0]) and not text[:, ~no_value[0]].any():
-            hint = f"class_column={names[0][0]!r}) or to be left out (annotations=[{_some(names[0])}])?"
-            hint = "; are these the genes' classes (" + hint
-        elif len(names[1]) and not text[~no_value[1]].any():
-            hint = f"; the other way round it would do: {self.other_way}, class_column={names[1][0]!r}; "
-            hint += f"annotations=[{_some(names[1])}] leaves out"
+        names, genes = self.cells[0, 1:], self.cells[1:, 0]
+        known = np.array([_says(_ANNOTATION, name) for name in names], dtype=bool)
+        columns = text.any(axis=0) & (known | np.isnan(data).all(axis=0))
+        lines = text.any(axis=1) & np.isnan(data).all(axis=1)
+        hint = ""
+        if all(re.match(r"[-+−]?\.?\d", cell) for cell in cells[text]):
+            pass  # numbers in another notation
+        elif columns.any() and not columns.all() and not text[:, ~columns].any():
+            left = f"to be left out (annotations=[{_some(names[columns])}])?"
+            hint = f"; are these the genes' classes (class_column={names[columns][0]!r}) or {left}"
+        elif lines.any() and not lines.all() and not text[~lines].any():
+            hint = (
+                f"; the other way round it would do: {self.other_way}, class_column={genes[lines][0]!r}; or leave out "
+            )
+            hint += f"annotations=[{_some(genes[lines])}]"
         self.refuse(text, _NUMBERS + hint)
+        self.refuse(np.isinf(data), "too large; " + _NUMBERS)
+        if len(names) and (annotations is None or len(annotations)):
+            left = self._annotation(data, known, annotations is None)
+            self.leave_out(1, left)
+            data = data[:, ~left]
         for axis, what in enumerate(("gene", "condition")):
             empty = np.isnan(data).all(axis=1 - axis)
             names, k = self.cells.take(0, 1 - axis)[1:][empty], empty.argmax() + 1
-            count = f"a {what}" if len(names) == 1 else f"{len(names)} {what}s"
+            found = f"{f'a {what}' if len(names) == 1 else f'{len(names)} {what}s'} without any value ({_some(names)})"
             if len(names) and not drop_empty:
-                found = f"{count} without any value ({_some(names)})"
-                where = (0, k) if axis else (k, 0)
-                raise self.fault(*where, f"{found}; accepted is one or more, drop_empty=True leaves them out")
+                at = (0, k) if axis else (k, 0)
+                raise self.fault(*at, f"{found}; accepted is one or more, drop_empty=True leaves them out")
             if len(names):
-                self.notes.append(f"{count} without any value left out: {_some(names)}")
+                self.notes.append(f"left out: {found}")
                 self.leave_out(axis, empty)
                 data = data.compress(~empty, axis)
         if min(data.shape) < 2:
@@ -364,54 +348,25 @@ class _Table:
             raise self.fault(-1, -1, f"{found}; accepted are at least 2 x 2")
         return data
 
-    def _find_annotation(self, data, text, leave):
-        """Conditions (D,) to be left out as annotation: the header says so and the values do; others are noted."""
-        names = self.cells[0, 1:]
-        known = np.array([_says(_ANNOTATION, name) for name in names])
-        missing = np.isnan(data)
+    def _annotation(self, data, known, leave):
+        """Conditions (D,) to `leave` out: annotation by header and values; notes on what may be annotation, too."""
+        names, missing = self.cells[0, 1:], np.isnan(data)
         with np.errstate(over="ignore"):
             size = np.nansum(np.abs(data), axis=0) / np.maximum((~missing).sum(axis=0), 1)
         whole = (missing | ((data >= 0) & (data == np.floor(data)))).all(axis=0) & (size > 0)
-        others = ~known & (size > 0)
-        usual = np.median(size[others]) if others.any() else np.inf
-        odd = whole & (whole[others].mean() < 0.5 if others.any() else False)  # whole numbers, where the others are not
-        far = size > _FAR * usual
-        left = leave & known & (text.any(axis=0) | odd | (whole & far))
+        others = ~known & (size > 0) if (size[~known] > 0).any() else size > -1
+        usual, odd = np.median(size[others]), whole & (whole[others].mean() < 0.5)  # whole beside fractions
+        left = leave & known & whole & (odd | (size > _FAR * usual))
         left &= (~left).sum() > 1
-        doubtful = ~left & ~text.any(axis=0) & (far | (odd & (size > 3 * usual)) | (known & whole))
+        doubtful = ~left & ((size > _FAR * usual) | (odd & (size > 3 * usual)) | (known & whole))
         if left.any():
-            self.notes.append(
-                f"left out as annotation by header and values: {_some(names[left])}; annotations=[] keeps all columns, "
-                "annotations=[...] names those to be left out"
-            )
+            found = f"left out as annotation by header and values: {_some(names[left])}"
+            self.notes.append(f"{found}; annotations=[] takes all columns, annotations=[...] leaves out these")
         if doubtful.any():
-            means = ", ".join(f"{value:.3g}" for value in size[doubtful][:5])
-            self.notes.append(
-                f"{_some(names[doubtful])} may be annotation (mean size {means}, of the other columns {usual:.3g}): "
-                f"annotations=[{_some(names[doubtful])}] leaves out, annotations=[] takes as data without this warning"
-            )
+            found = f"{_some(names[doubtful])} taken as data, annotation? mean sizes {_some(size[doubtful].round(3))}"
+            out = f"annotations=[{_some(names[doubtful])}] leaves out, annotations=[] takes all without this warning"
+            self.notes.append(f"{found}, of the other columns {usual:.3g}; {out}")
         return left
-
-
-def _logarithms(table, data, values, pseudocount):
-    """Values on the scale that `values` says, (N, D); notes if they do not look like it."""
-    lowest, largest = np.nanmin(data), np.nanmax(data)
-    if values == "log":
-        whole = lowest >= 0 and np.all(np.isnan(data) | (data == np.floor(data)))
-        if max(-lowest, largest) > _LARGEST_LOG or (whole and data.size > 100):
-            what, option = ("counts", "counts") if whole else ("raw intensities", "raw" if lowest > 0 else "counts")
-            what = f"{what} (from {lowest:g} to {largest:g}), taken as logarithms: "
-            table.notes.append(
-                f"the values look like {what}"
-                + (f"values={option!r} takes their logarithm" if lowest >= 0 else "values below 0 have no logarithm")
-            )
-        return data
-    if values == "raw":
-        hint = " and values='counts' zeros, too" if lowest == 0 else ""
-        table.refuse(data <= 0, f"accepted are intensities > 0 (values='log' takes log ratios as they are{hint})")
-        return np.log2(data)
-    table.refuse(data < 0, "accepted are counts >= 0 (values='log' takes log ratios as they are)")
-    return np.log2(data + pseudocount)
 
 
 def load_expression(
@@ -423,20 +378,18 @@ def load_expression(
     annotations=None,
     drop_empty=False,
     min_genes=2,
-    pseudocount=1.0,
 ):
     """Gene expression from a table of the reader's own.
 
     Parameters
     ----------
     path : str or Path
-        CSV (commas, or semicolons, then also decimal commas), tab-delimited text, a Cluster/TreeView table (its
+        CSV (commas; or semicolons, then also decimal commas), tab-delimited text, a Cluster/TreeView table (its
         weights, annotation and tree nodes are left out), GCT or GEO series-matrix text, plain or gzip. A header;
         identifiers in the first column; a missing value is an empty cell, NA, NaN or null. Samples of a series matrix
         go by their titles where these differ, else by their accession.
     values : {"log", "raw", "counts"}
-        Log ratios, taken as they are; intensities > 0, of which the logarithm to base 2 is taken; or counts >= 0, of
-        which log2(count + pseudocount) is taken.
+        Log ratios, taken as they are; intensities > 0, of which log2 is taken; counts >= 0, of which log2(1 + count).
     orientation : {"genes", "conditions"}
         What the lines below the header are.
     impute : {None, "mean", "knn"}
@@ -445,14 +398,12 @@ def load_expression(
     class_column : str or None
         Name of a column of text, the classes of the genes (a line of text when the lines are conditions).
     annotations : list of str or None
-        Names of columns or lines that are no data; left out in front, the next column holds the identifiers. None:
-        columns are left out, with a warning, whose header (number, chromosome, symbol, ...) and values say so.
+        Columns or lines that are no data, by name; the first column that is left holds the identifiers. None leaves
+        out columns of numbers whose header (number, chromosome, ...) and values say that they are annotation.
     drop_empty : bool
-        Leave out genes and conditions without any value, else they are refused.
+        Leave out genes and conditions without any value; else they are refused.
     min_genes : int
-        The smallest number of genes that is enough for what follows.
-    pseudocount : float
-        Added to counts, > 0.
+        Fewer genes are refused: what follows needs as many.
 
     Returns
     -------
@@ -470,38 +421,46 @@ def load_expression(
     Warns
     -----
     UserWarning
-        What was left out or renamed, and what looks like annotation, a spreadsheet's date or no logarithm.
+        What was left out or renamed; what looks like annotation, a spreadsheet's date or no logarithm.
     """
     check_option("values", values, ("log", "raw", "counts"))
     check_option("orientation", orientation, ("genes", "conditions"))
     check_option("impute", impute, tuple(_IMPUTED))
     check_integer("min_genes", min_genes, 2)
-    check_number("pseudocount", pseudocount, np.finfo(float).tiny)
     annotations = [annotations] if isinstance(annotations, str) else annotations
     table = _Table(Path(path), orientation, class_column, annotations)
     if class_column is not None:
         table.take_classes(class_column)
-    data = table.values(annotations is None if annotations != [] else None, drop_empty)
+    data = table.values(annotations, drop_empty)
     shape = f"{data.shape[0]} genes x {data.shape[1]} conditions"
     if len(data) < min_genes:
         hint = f"; are the lines conditions ({table.other_way})?" if data.shape[1] >= min_genes else ""
-        raise ValueError(f"{path}: {shape}, accepted are at least {min_genes} genes (min_genes={min_genes}){hint}")
-    data = _logarithms(table, data, values, pseudocount)
+        raise ValueError(f"{path}: {shape}, accepted are at least min_genes={min_genes} genes{hint}")
+    missing, lowest, largest = np.isnan(data), np.nanmin(data), np.nanmax(data)
+    whole = lowest >= 0 and np.all(missing | (data == np.floor(data)))
+    if values != "log":
+        accepted = "counts >= 0" if values == "counts" else "intensities > 0 (values='counts' takes zeros, too)"
+        wrong = (data < 0) | ((data == 0) & (values == "raw"))
+        table.refuse(wrong, f"accepted are {accepted}; values='log' takes log ratios as they are")
+        data = np.log2(data + (values == "counts"))
+    elif np.median(np.nanmax(np.abs(data), axis=0)) > _LARGEST_LOG or (whole and data.size > 100):
+        kind, option = ("counts", "counts") if whole else ("intensities", "raw" if lowest else "counts")
+        found = f"values from {lowest:g} to {largest:g} are taken as logarithms and look like {kind}"
+        table.notes.append(f"{found}: values={option!r} takes their logarithm")
     for note in table.notes:
         warnings.warn(f"{path}: {note}", stacklevel=2)
-    missing = np.isnan(data)
     if impute == "mean":
         data = np.where(missing, np.nanmean(data, axis=1, keepdims=True), data)
     elif impute == "knn" and missing.any():
         data = KNNImputer(n_neighbors=10).fit_transform(data)
     n_missing = int(missing.sum())
-    classes = None if class_column is None else np.unique(table.labels.astype(str), return_inverse=True)
+    names, labels = (None, None) if class_column is None else np.unique(table.labels.astype(str), return_inverse=True)
     return Bunch(
         data=data,
         genes=table.cells[1:, 0].astype(str),
         conditions=table.cells[0, 1:].astype(str),
-        classes=classes and classes[1],
-        class_names=classes and classes[0],
+        classes=labels,
+        class_names=names,
         n_missing=n_missing,
         description=f"{shape} ({table.form}, {table.path.name}); {_missing_values(n_missing, impute)}",
     )
