@@ -118,10 +118,9 @@ def _table_part(path, lines):
     """
     bare = [re.sub(r'[\s",;]', "", line[:99]).lower() for line in lines]
     filled = [n for n, line in enumerate(bare) if line] or [0]
-    form, begin, end, titles, sizes = "CSV", 0, len(lines), "", []
+    form, titles, sizes = "CSV", "", []
     mark = re.match(r'(?i)\s*"?sep=([,;\t|])"?[\s,;|]*$', lines[filled[0]] if lines else "")  # of Excel
-    if mark:
-        begin, filled = filled[0] + 1, filled[1:]
+    begin, filled = (filled[0] + 1, filled[1:]) if mark else (0, filled)
     marks = ["!series_matrix_table_begin", "!series_matrix_table_end"]
     top = bare[filled[0]] if lines and filled else ""
     if top.startswith("!"):
@@ -131,7 +130,6 @@ def _table_part(path, lines):
         titles = next((line for line, mark in zip(lines, bare, strict=True) if mark.startswith("!sample_title")), "")
     elif re.fullmatch(r"#1\.[23]", top) and len(filled) > 1:
         form, begin, sizes = "GCT", filled[1] + 1, [int(size) for size in re.findall(r"\d+", lines[filled[1]])]
-    end = bare.index(marks[1]) if marks[1] in bare else end
     first = next((n for n in filled if n >= begin), begin)
     text = lines[first].strip("\r\n ") if first < len(lines) else ""
     plain = re.sub('"[^"]*"', "", text)
@@ -142,7 +140,13 @@ def _table_part(path, lines):
         found += "a web page" if text.startswith("<") else "neither tabs nor commas between cells"
         raise _fault(path, first + 1, (f"{text[:40]!r}, {found}" if text else "the file is empty") + f"; {FORMATS}")
     titles = [cell.strip() for row in csv.reader([titles], delimiter=sep) for cell in row[1:]]
-    return "TSV" if form == "CSV" and sep == "\t" else form, sep, slice(begin, end), titles, sizes
+    return (
+        "TSV" if form == "CSV" and sep == "\t" else form,
+        sep,
+        slice(begin, (bare + marks[1:]).index(marks[1])),
+        titles,
+        sizes,
+    )
 
 
 class _Table:
@@ -158,17 +162,13 @@ class _Table:
         rows, lines, first = self._read_rows()
         header, upper = rows[0], [name.upper() for name in rows[0]]
         weights = {j for j, name in enumerate(upper) if name in ("GWEIGHT", "GORDER")}
-        nodes = {
-            j for j, name in enumerate(upper) if name == "GID" and all(_NODE.fullmatch(row[j]) for row in rows[1:])
-        }
+        nodes = {j for j, name in enumerate(upper) if name == "GID" and all(_NODE.fullmatch(r[j]) for r in rows[1:])}
         named = set(annotations or ()) - {class_column}
         out = weights | nodes | {j for j, name in enumerate(header) if name in named}
         # The first column that is not left out holds the identifiers.
         own = next((j for j in range(len(header)) if j not in out), 0)
         if unknown := named - set(header) - {row[own] for row in rows}:
-            raise ValueError(
-                f"{path}: annotations name {_some(sorted(unknown))}, accepted are names like {_some(header)}"
-            )
+            raise ValueError(f"{path}: annotations name {_some(sorted(unknown))}, accepted are e.g. {_some(header)}")
         start = next((j for j in range(own + 1, len(header)) if j not in out and upper[j] != "NAME"), len(header))
         if weights or nodes or "NAME" in upper[own + 1 : start]:
             self.form = "Cluster/TreeView"
@@ -197,12 +197,10 @@ class _Table:
             for row in reader:
                 row = [cell.strip() for cell in row]
                 # Cluster and TreeView add rows of weights, and AID, the leaves of the conditions' tree.
-                at = next((j for j, cell in enumerate(row[:4]) if rows and cell.upper() in _ROWS), None)
-                values = (
-                    [] if at is None else [j for j, cell in enumerate(row) if _ROWS[row[at].upper()].fullmatch(cell)]
-                )
-                if values and values[-1] > at:
-                    self.form, first = "Cluster/TreeView", max(first, next(j for j in values if j > at))
+                at = next((j for j, cell in enumerate(row[:4]) if rows and cell.upper() in _ROWS), len(row))
+                values = [j for j in range(at + 1, len(row)) if _ROWS[row[at].upper()].fullmatch(row[j])]
+                if values:
+                    self.form, first = "Cluster/TreeView", max(first, values[0])
                 elif any(row):
                     rows.append(row)
                     lines.append(line)
@@ -315,17 +313,12 @@ class _Table:
         known = np.array([_says(_ANNOTATION, name) for name in names], dtype=bool)
         columns = text.any(axis=0) & (known | np.isnan(data).all(axis=0))
         lines = text.any(axis=1) & np.isnan(data).all(axis=1)
-        hint = ""
-        if all(re.match(r"[-+−]?\.?\d", cell) for cell in cells[text]):
-            pass  # numbers in another notation
-        elif columns.any() and not columns.all() and not text[:, ~columns].any():
-            left = f"to be left out (annotations=[{_some(names[columns])}])?"
-            hint = f"; are these the genes' classes (class_column={names[columns][0]!r}) or {left}"
-        elif lines.any() and not lines.all() and not text[~lines].any():
-            hint = (
-                f"; the other way round it would do: {self.other_way}, class_column={genes[lines][0]!r}; or leave out "
-            )
-            hint += f"annotations=[{_some(genes[lines])}]"
+        hint, left = "", f"annotations=[{_some(names[columns] if columns.any() else genes[lines])}]"
+        foreign = all(re.match(r"[-+−]?\.?\d", cell) for cell in cells[text])  # numbers in another notation
+        if not foreign and columns.any() and not text[:, ~columns].any():
+            hint = f"; are these the genes' classes (class_column={names[columns][0]!r}) or to be left out ({left})?"
+        elif not foreign and lines.any() and not text[~lines].any():
+            hint = f"; the other way round it would do: {self.other_way}, class_column={genes[lines][0]!r}; or {left}"
         self.refuse(text, _NUMBERS + hint)
         self.refuse(np.isinf(data), "too large; " + _NUMBERS)
         if len(names) and (annotations is None or len(annotations)):
@@ -344,8 +337,7 @@ class _Table:
                 self.leave_out(axis, empty)
                 data = data.compress(~empty, axis)
         if min(data.shape) < 2:
-            found = "{} genes x {} conditions".format(*data.shape)
-            raise self.fault(-1, -1, f"{found}; accepted are at least 2 x 2")
+            raise self.fault(-1, -1, "{} genes x {} conditions; accepted are at least 2 x 2".format(*data.shape))
         return data
 
     def _annotation(self, data, known, leave):

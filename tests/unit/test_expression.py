@@ -332,7 +332,8 @@ def beside(header, *columns, ids="abc"):
         ("a.txt", "uid\tk\tl\tgweight\na\t1\t2\t1\nb\t3\t-4\t1\n", {}, "ab", "kl", [[1, 2], [3, -4]], None),
         (
             "a.cdt",
-            "gid\torf\tname\tgweight\tday\tday\tday (2)\naid\t\t\t\tarry1x\tarry0x\tarry2x\ngene1x\ta\tx\t1\t1\t2\t3\ngene0x\tb\ty\t1\t3\t-4\t5\n",
+            "gid\torf\tname\tgweight\tday\tday\tday (2)\naid\t\t\t\tarry1x\tarry0x\tarry2x\n"
+            "gene1x\ta\tx\t1\t1\t2\t3\ngene0x\tb\ty\t1\t3\t-4\t5\n",
             *({}, "ab", ["day", "day (3)", "day (2)"], [[1, 2, 3], [3, -4, 5]], r"1 repeated names .*'day \(3\)'"),
         ),
         (
@@ -491,9 +492,7 @@ def test_too_few_genes_are_refused_by_number(tmp_path):
         load_expression(path, min_genes=26)
     with pytest.raises(ValueError, match=r"at least min_genes=3 genes; are the lines conditions \(orientation='cond"):
         load_expression(path, min_genes=3)
-    with pytest.raises(
-        ValueError, match="a.csv: annotations name 'no', 'nope', accepted are names like 'gene', 'a', 'b'"
-    ):
+    with pytest.raises(ValueError, match="a.csv: annotations name 'no', 'nope', accepted are e.g. 'gene', 'a', 'b'"):
         load_expression(path, annotations=["nope", "no", "a"])
     for values, wrong in (("raw", "intensities > 0 .values='counts' takes zeros, too"), ("counts", "counts >= 0")):
         with pytest.raises(ValueError, match=rf"line 3, column 3 \('b'\): '-4'; accepted are {wrong}"):
