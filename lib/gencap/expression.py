@@ -37,8 +37,8 @@ _FAR = 30.0  # columns of measurements differ less in scale
 
 # What headers of identifiers and of annotation say, in lower case and without blanks and signs.
 _IDENTIFIERS = re.compile(
-    "(gene|orf|probe|probeset|transcript|protein|locus|clone|feature|sample|array|condition|experiment)?s?"
-    "(u?id|idref|name|symbol|time|hour|day)?s?"
+    "(gene|y?orf|probe|probeset|spot|clone|locus|transcript|protein|entrez|ensembl|sample|array|condition)?s?"
+    "(u?id|uniqid|idref|name|symbol|accession|feature|time|hour|day)?s?"
 )
 _ANNOTATION = re.compile(
     "number|index|chr|chrom(osome)?|arm|start|end|stop|pos(ition)?|strand|length|width|cytoband|annotation|identifier|"
@@ -232,7 +232,7 @@ class _Table:
         """Identifiers have to differ, arrays are made to; names that are all numbers could be data."""
         for axis, (corner, *names) in ((1, self.cells[0]), (0, self.cells[:, 0])):
             numbers = _numbers(names).tolist()
-            if self.form not in ("GEO series matrix", "GCT") and None not in numbers:
+            if self.form in ("CSV", "TSV") and None not in numbers:
                 good = all(name.isdigit() for name in names)
                 if axis == 0:
                     good &= len(set(names)) == len(names)
@@ -321,7 +321,7 @@ class _Table:
             hint = f"; the other way round it would do: {self.other_way}, class_column={genes[lines][0]!r}; or {left}"
         self.refuse(text, _NUMBERS + hint)
         self.refuse(np.isinf(data), "too large; " + _NUMBERS)
-        if len(names) and (annotations is None or len(annotations)):
+        if len(names) and annotations != []:
             left = self._annotation(data, known, annotations is None)
             self.leave_out(1, left)
             data = data[:, ~left]
@@ -355,7 +355,8 @@ class _Table:
             found = f"left out as annotation by header and values: {_some(names[left])}"
             self.notes.append(f"{found}; annotations=[] takes all columns, annotations=[...] leaves out these")
         if doubtful.any():
-            found = f"{_some(names[doubtful])} taken as data, annotation? mean sizes {_some(size[doubtful].round(3))}"
+            sizes = ", ".join(f"{mean:.4g}" for mean in size[doubtful][:5])
+            found = f"{_some(names[doubtful])} taken as data, annotation? mean size {sizes}"
             out = f"annotations=[{_some(names[doubtful])}] leaves out, annotations=[] takes all without this warning"
             self.notes.append(f"{found}, of the other columns {usual:.3g}; {out}")
         return left
@@ -419,7 +420,8 @@ def load_expression(
     check_option("orientation", orientation, ("genes", "conditions"))
     check_option("impute", impute, tuple(_IMPUTED))
     check_integer("min_genes", min_genes, 2)
-    annotations = [annotations] if isinstance(annotations, str) else annotations
+    if annotations is not None:
+        annotations = [annotations] if isinstance(annotations, str) else list(annotations)
     table = _Table(Path(path), orientation, class_column, annotations)
     if class_column is not None:
         table.take_classes(class_column)

@@ -347,6 +347,7 @@ def beside(header, *columns, ids="abc"):
         ),
         # names
         ("a.csv", "gene,12,3,7\na,1,2,0.5\nb,3,-4,1\n", {}, "ab", ["12", "3", "7"], [[1, 2, 0.5], [3, -4, 1]], None),
+        ("a.csv", "UNIQID,0.5,0.25\nTP,1,2\nACTB,3,-4\n", {}, ["TP", "ACTB"], ["0.5", "0.25"], [[1, 2], [3, -4]], None),
         ("a.csv", "ours,12,3\na1,1,2\nb2,3,-4\n", {}, ["a1", "b2"], ["12", "3"], [[1, 2], [3, -4]], None),
         *(
             (
@@ -381,7 +382,7 @@ def beside(header, *columns, ids="abc"):
         (
             "a.csv",
             beside("id,Entrez ID,symbol,k,l", ["4411", "90", "7"], "xyz"),
-            {"annotations": ["symbol", "Entrez ID"]},
+            {"annotations": np.array(["symbol", "Entrez ID"])},
             "abc",
             "kl",
             KEPT,
@@ -413,7 +414,7 @@ def beside(header, *columns, ids="abc"):
             "ab",
             ["mass", "k", "l"],
             [[5021.5, 1, 0.2], [987.25, 0.3, -4]],
-            r"'mass' taken as data, annotation\? mean sizes '3004.\d*', .* annotations=\['mass'\] leaves out",
+            r"'mass' taken as data, annotation\? mean size 3004, .* annotations=\['mass'\] leaves out",
         ),
         (
             "a.csv",
