@@ -140,13 +140,8 @@ def _table_part(path, lines):
         found += "a web page" if text.startswith("<") else "neither tabs nor commas between cells"
         raise _fault(path, first + 1, (f"{text[:40]!r}, {found}" if text else "the file is empty") + f"; {FORMATS}")
     titles = [cell.strip() for row in csv.reader([titles], delimiter=sep) for cell in row[1:]]
-    return (
-        "TSV" if form == "CSV" and sep == "\t" else form,
-        sep,
-        slice(begin, (bare + marks[1:]).index(marks[1])),
-        titles,
-        sizes,
-    )
+    form, end = "TSV" if form == "CSV" and sep == "\t" else form, (bare + marks[1:]).index(marks[1])
+    return form, sep, slice(begin, end), titles, sizes
 
 
 class _Table:
@@ -440,7 +435,8 @@ def load_expression(
     elif np.median(np.nanmax(np.abs(data), axis=0)) > _LARGEST_LOG or (whole and data.size > 100):
         kind, option = ("counts", "counts") if whole else ("intensities", "raw" if lowest else "counts")
         found = f"values from {lowest:g} to {largest:g} are taken as logarithms and look like {kind}"
-        table.notes.append(f"{found}: values={option!r} takes their logarithm")
+        below = ", which those below 0 have not" if lowest < 0 else ""
+        table.notes.append(f"{found}: values={option!r} takes their logarithm{below}")
     for note in table.notes:
         warnings.warn(f"{path}: {note}", stacklevel=2)
     if impute == "mean":
@@ -530,8 +526,6 @@ def load_mussel(path, impute=None, min_genes=2):
             "(January is the reference; the source uses the ten from March to December)"
         )
     form = "" if n_genes == 295 else " (295 in the publication)"
-    mussel.description = (
-        f"{n_genes} mussel genes{form} x {n_months} months, from {Path(path).name}; "
-        + _missing_values(mussel.n_missing, impute)
-    )
+    shape = f"{n_genes} mussel genes{form} x {n_months} months, from {Path(path).name}"
+    mussel.description = f"{shape}; {_missing_values(mussel.n_missing, impute)}"
     return mussel

@@ -194,6 +194,7 @@ names = st.lists(
 numbers = st.floats(allow_nan=True, allow_infinity=False)
 
 
+@pytest.mark.filterwarnings("ignore:.* taken as (data|logarithms)")
 @settings(max_examples=60, deadline=None)
 @given(st.data(), names, names, st.sampled_from(FORMATS), st.booleans(), st.sampled_from(["\n", "\r\n"]))
 def test_round_trip(tmp_path_factory, draw, genes, conditions, kind, quoted, end):
@@ -224,6 +225,7 @@ def test_python_writes_what_is_read(tmp_path):
 # Values
 
 
+@pytest.mark.filterwarnings("ignore:.* taken as (data|logarithms)")
 def test_raw_intensities(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("gene\ta\tb\nYA\t1024\t0.5\nYB\tNA\t1\n")
