@@ -343,9 +343,9 @@ class _Table:
         whole = (missing | ((data >= 0) & (data == np.floor(data)))).all(axis=0) & (size > 0)
         others = ~known & (size > 0) if (size[~known] > 0).any() else size > -1
         usual, odd = np.median(size[others]), whole & (whole[others].mean() < 0.5)  # whole beside fractions
-        left = leave & known & whole & (odd | (size > _FAR * usual))
+        left = leave & known & whole & (odd | (size / _FAR > usual))
         left &= (~left).sum() > 1
-        doubtful = ~left & ((size > _FAR * usual) | (odd & (size > 3 * usual)) | (known & whole))
+        doubtful = ~left & ((size / _FAR > usual) | (odd & (size / 3 > usual)) | (known & whole))
         if left.any():
             found = f"left out as annotation by header and values: {_some(names[left])}"
             self.notes.append(f"{found}; annotations=[] takes all columns, annotations=[...] leaves out these")
