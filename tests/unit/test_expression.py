@@ -3,6 +3,7 @@
 import csv
 import gzip
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -193,6 +194,7 @@ names = st.lists(
 numbers = st.floats(allow_nan=True, allow_infinity=False)
 
 
+@pytest.mark.filterwarnings("ignore:.* taken as (data|logarithms)")
 @settings(max_examples=60, deadline=None)
 @given(st.data(), names, names, st.sampled_from(FORMATS), st.booleans(), st.sampled_from(["\n", "\r\n"]))
 def test_round_trip(tmp_path_factory, draw, genes, conditions, kind, quoted, end):
@@ -223,6 +225,7 @@ def test_python_writes_what_is_read(tmp_path):
 # Values
 
 
+@pytest.mark.filterwarnings("ignore:.* taken as (data|logarithms)")
 def test_raw_intensities(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("gene\ta\tb\nYA\t1024\t0.5\nYB\tNA\t1\n")
@@ -253,6 +256,252 @@ def test_imputation_is_along_the_genes(tmp_path, orientation):
     assert nearest.description.endswith(f"; {n_missing} missing values as the 10 nearest genes' mean")
 
 
+# Tables in the wild: spelling, case and place of marks, annotation, counts, spreadsheets
+
+LOG = "0.4,-0.2\n0.3,0.8\n-0.5,0.1\n"
+KEPT = [[0.4, -0.2], [0.3, 0.8], [-0.5, 0.1]]
+
+
+def beside(header, *columns, ids="abc"):
+    """CSV with the columns between the identifiers and the values of LOG."""
+    rows = [",".join([name, *cells]) for name, *cells in zip(ids, *columns, strict=True)]
+    return header + "".join(f"\n{row},{values}" for row, values in zip(rows, LOG.split("\n"), strict=False)) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "genes", "conditions", "data", "note"),
+    [
+        # marks of formats
+        ("a.csv", "sep=,\ngene,k,l\na,1,2\nb,3,-4\n", {}, "ab", "kl", [[1, 2], [3, -4]], None),
+        ("a.csv", '"SEP=;",,\r\ngene;k;l\r\na;1,5;-2\r\nb;,25;4e0\r\n', {}, "ab", "kl", [[1.5, -2], [0.25, 4]], None),
+        ("a.csv", "sep=,,,\ngene,k,l,\na,1,2,,,\nb,3,-4\n", {}, "ab", "kl", [[1, 2], [3, -4]], None),
+        (
+            "a.gct",
+            "#1.2\n2\t2\nName\tDescription\tk\tl\na\t7\t1\t2\nb\tx\t3\t-4\n",
+            {},
+            "ab",
+            "kl",
+            [[1, 2], [3, -4]],
+            None,
+        ),
+        ("a.csv", "#1.2,,,\n2,2,,\nName,Description,k,l\na,7,1,2\nb,x,3,-4\n", {}, "ab", "kl", [[1, 2], [3, -4]], None),
+        (
+            "a.gct",
+            "#1.3\n2\t2\t2\t1\nid\ts\tn\tk\tl\nsex\tna\tna\tm\tf\na\tx\t90\t1\t2\nb\ty\t70\t3\t-4\n",
+            *({}, "ab", "kl", [[1, 2], [3, -4]], None),
+        ),
+        (
+            "a.csv",
+            '!Sample_title;k;l\n!Series_Matrix_Table_Begin;;\n"id_ref";G1;G2\na;1,5;2\nb;3;-4\n"!SERIES_MATRIX_TABLE_END";;\n',
+            *({}, "ab", "kl", [[1.5, 2], [3, -4]], None),
+        ),
+        (
+            "a.txt",
+            "ID_REF\tk\tl\n7\t1\t2\n3\t3\t-4\n!series_matrix_table_end\n",
+            {},
+            "73",
+            "kl",
+            [[1, 2], [3, -4]],
+            None,
+        ),
+        (
+            "a.pcl",
+            "ORF\tNAME\tARM\tGWEIGHT\tk\tl\nEWEIGHT\t\t\t\t1\t1\na\tx\t1\t1\t1\t2\nb\ty\t2\t1\t3\t-4\n",
+            {},
+            "ab",
+            "kl",
+            [[1, 2], [3, -4]],
+            None,
+        ),
+        (
+            "a.pcl",
+            "ORF\tArm\tk\tl\n\tEWeight\t.5\t1\na\t1\t1\t2\nb\t2\t3\t-4\n",
+            {},
+            "ab",
+            "kl",
+            [[1, 2], [3, -4]],
+            None,
+        ),
+        (
+            "a.pcl",
+            "uid\tGWeight\tname\tk\tl\na\t1\tx\t1\t2\nb\t1\ty\t3\t-4\neweight\t\t\t1\t1\n",
+            {},
+            "ab",
+            "kl",
+            [[1, 2], [3, -4]],
+            None,
+        ),
+        ("a.txt", "uid\tk\tl\tgweight\na\t1\t2\t1\nb\t3\t-4\t1\n", {}, "ab", "kl", [[1, 2], [3, -4]], None),
+        (
+            "a.cdt",
+            "gid\torf\tname\tgweight\tday\tday\tday (2)\naid\t\t\t\tarry1x\tarry0x\tarry2x\n"
+            "gene1x\ta\tx\t1\t1\t2\t3\ngene0x\tb\ty\t1\t3\t-4\t5\n",
+            *({}, "ab", ["day", "day (3)", "day (2)"], [[1, 2, 3], [3, -4, 5]], r"1 repeated names .*'day \(3\)'"),
+        ),
+        (
+            "a.csv",
+            "s,a,b\nk,1,3\nk,2,-4\n",
+            {"orientation": "conditions"},
+            "ab",
+            ["k", "k (2)"],
+            [[1, 2], [3, -4]],
+            "1 repeated",
+        ),
+        # names
+        ("a.csv", "gene,12,3,7\na,1,2,0.5\nb,3,-4,1\n", {}, "ab", ["12", "3", "7"], [[1, 2, 0.5], [3, -4, 1]], None),
+        ("a.csv", "UNIQID,0.5,0.25\nTP,1,2\nACTB,3,-4\n", {}, ["TP", "ACTB"], ["0.5", "0.25"], [[1, 2], [3, -4]], None),
+        ("a.csv", "ours,12,3\na1,1,2\nb2,3,-4\n", {}, ["a1", "b2"], ["12", "3"], [[1, 2], [3, -4]], None),
+        *(
+            (
+                "a.csv",
+                f"gene,k,l\n{name},1,2\nb,3,-4\nc,0,1\n",
+                {},
+                [name, "b", "c"],
+                "kl",
+                [[1, 2], [3, -4], [0, 1]],
+                note,
+            )
+            for names, note in (
+                (
+                    ["1-Mar", "02-Sep-22", "Sep-02", "2023-03-01", "2023-03-01 00:00:00", "1. Mrz"],
+                    "1 genes' names look like dates",
+                ),
+                (["3/1/2023", "01.03.23", "44256", "2.31E+13"], r"1 genes' names .*MARCH1 becomes 1-Mar\): '"),
+                (["MARCH1", "SEP-203", "DEC-205", "YAL001C-1", "1.2.3", "12345", "mar"], None),
+            )
+            for name in names
+        ),
+        # annotation
+        (
+            "a.csv",
+            beside("id,number,chromosome,k,l", ["4411", "90", "7"], ["17", "3", ""]),
+            {},
+            "abc",
+            "kl",
+            KEPT,
+            "header and values: 'number', 'chromosome'; annotations=",
+        ),
+        (
+            "a.csv",
+            beside("id,Entrez ID,symbol,k,l", ["4411", "90", "7"], "xyz"),
+            {"annotations": np.array(["symbol", "Entrez ID"])},
+            "abc",
+            "kl",
+            KEPT,
+            None,
+        ),
+        ("a.csv", beside("id,symbol,k,l", "xyz"), {"annotations": "id"}, "xyz", "kl", KEPT, None),
+        (
+            "a.csv",
+            beside("id,symbol,kind,k,l", "xyz", "uvu"),
+            {"annotations": ["symbol"], "class_column": "kind"},
+            "abc",
+            "kl",
+            KEPT,
+            None,
+        ),
+        (
+            "a.csv",
+            "id,k,l\nbatch,1,2\na,1,2\nb,3,-4\n",
+            {"annotations": ["batch"]},
+            "ab",
+            "kl",
+            [[1, 2], [3, -4]],
+            None,
+        ),
+        (
+            "a.csv",
+            "id,mass,k,l\na,5021.5,1,.2\nb,987.25,.3,-4\n",
+            {},
+            "ab",
+            ["mass", "k", "l"],
+            [[5021.5, 1, 0.2], [987.25, 0.3, -4]],
+            r"'mass' taken as data, annotation\? mean size 3004, .* annotations=\['mass'\] leaves out",
+        ),
+        (
+            "a.csv",
+            "id,number,k,l\na,50,1,.2\nb,9,.3,-4\n",
+            {"annotations": []},
+            "ab",
+            ["number", "k", "l"],
+            [[50, 1, 0.2], [9, 0.3, -4]],
+            None,
+        ),
+        (
+            "a.csv",
+            "id,end,k,l\na,50,10,12\nb,9,73,42\n",
+            {},
+            "ab",
+            ["end", "k", "l"],
+            [[50, 10, 12], [9, 73, 42]],
+            "'end' taken as data, annotation",
+        ),
+        # values
+        (
+            "a.csv",
+            "id,k,l\na,0,140\nb,88,41\n",
+            {},
+            "ab",
+            "kl",
+            [[0, 140], [88, 41]],
+            "from 0 to 140 .* like counts: values='counts'",
+        ),
+        (
+            "a.csv",
+            "id,k,l\na,8.5,140\nb,88,41\n",
+            {},
+            "ab",
+            "kl",
+            [[8.5, 140], [88, 41]],
+            "from 8.5 to 140 .* like intensities: values='raw'",
+        ),
+        ("a.csv", "id,k,l\na,0,7\nb,1,\n", {"values": "counts"}, "ab", "kl", [[0, 3], [1, np.nan]], None),
+        (
+            "a.tsv",
+            "id\tk\tl\tm\na\t1\t2\t\nb\tNA\tNA\tNA\nc\t3\t-4\tNA\nd\t\t\t\n",
+            *({"drop_empty": True}, "ac", "kl", [[1, 2], [3, -4]], r"2 genes without any value \('b', 'd'\)"),
+        ),
+        (
+            "a.csv",
+            "id,cl,k,l\na,x,1,2\nb,y,,\nc,x,3,-4\n",
+            {"drop_empty": True, "class_column": "cl"},
+            "ac",
+            "kl",
+            [[1, 2], [3, -4]],
+            r"a gene without any value \('b'\)",
+        ),
+    ],
+)
+def test_tables_in_the_wild(tmp_path, name, text, options, genes, conditions, data, note):
+    path = tmp_path / name
+    path.write_bytes(
+        text.encode("utf-16" if name == "a.txt" else "utf-8")
+    )  # with a byte-order mark, as spreadsheets do
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        found = load_expression(path, **options)
+    same(found, np.array(data, dtype=float), list(genes), list(conditions))
+    if "class_column" in options:
+        assert len(found.classes) == len(genes)
+    assert (note is None) == (not notes)
+    assert note is None or re.search(note, str(notes[0].message)) and str(path) in str(notes[0].message)
+
+
+def test_too_few_genes_are_refused_by_number(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("gene,a,b,c\nYA,1,2,3\nYB,3,-4,5\n")
+    assert load_expression(path, min_genes=2).data.shape == (2, 3)
+    with pytest.raises(ValueError, match="a.csv: 2 genes x 3 conditions, accepted are at least min_genes=26 genes$"):
+        load_expression(path, min_genes=26)
+    with pytest.raises(ValueError, match=r"at least min_genes=3 genes; are the lines conditions \(orientation='cond"):
+        load_expression(path, min_genes=3)
+    with pytest.raises(ValueError, match="a.csv: annotations name 'no', 'nope', accepted are e.g. 'gene', 'a', 'b'"):
+        load_expression(path, annotations=["nope", "no", "a"])
+    for values, wrong in (("raw", "intensities > 0 .values='counts' takes zeros, too"), ("counts", "counts >= 0")):
+        with pytest.raises(ValueError, match=rf"line 3, column 3 \('b'\): '-4'; accepted are {wrong}"):
+            load_expression(path, values=values)
+
+
 # Faults
 
 GEO = """!Sample_title\t"x"\t"y"
@@ -272,9 +521,18 @@ PCL = "YORF\tNAME\tGWEIGHT\ta\tb\nEWEIGHT\t\t\t1\t1\nYA\tfirst\t1\t1\t2\nYB\tsec
         ("a.csv", "", "line 1: the file is empty; accepted formats are CSV, tab-delimited"),
         ("a.csv", "\ufeff\n\n", "line 1: the file is empty"),
         ("a.txt", "\ngene a b\nYA 1 2\n", "line 2: 'gene a b', neither tabs nor commas .* accepted formats are CSV"),
-        ("a.csv", "gene;a;b\nYA;1,5;2\n", "line 1: 'gene;a;b', semicolons between cells; .* with decimal points"),
-        ("a.csv", 'gene;"a, 1";b\nYA;1,5;2\n', "line 1: .* semicolons between cells"),
-        ("a.html", "<!DOCTYPE html>\n<p>a, b</p>", "line 1: '<!DOCTYPE html>', neither"),
+        (
+            "a.csv",
+            "gene;a;b\nYA;1,5;2\nYB;0.5;1\n",
+            r"line 3, column 2 \('a'\): '0.5'; a point, but '1,5' has a decimal c",
+        ),
+        ("a.csv", 'gene;"a, 1";b\nYA;1.234,5;2\nYB;1;2\n', r"line 2, column 2 \('a, 1'\): '1.234,5'; a point, but"),
+        ("a.html", "<!DOCTYPE html>\n<p>a, b</p>", "line 1: '<!DOCTYPE html>', a web page; accepted formats are"),
+        ("a.csv", '<html lang="a,b">\n<p>a, b</p>', "line 1: '<html lang=\"a,b\">', a web page"),
+        ("a.txt", "0.5 -1e-3 2\n1 2 3\n", "line 1: '0.5 -1e-3 2', numbers, no header, and neither tabs nor commas"),
+        ("a.csv", "sep=,\n", "line 2: 0 lines and 0 columns"),
+        ("a.csv", "\nsep=,\n\ngene,a,b\nYA,1,2\nYB,3,x\n", r"line 6, column 3 \('b'\): 'x'"),
+        ("a.gct", "#1.2\n", "line 1: '#1.2', neither tabs nor commas"),
         ("a.txt", "^DATABASE = Geo\n!x = 1\n", "line 1: '\\^DATABASE = Geo', neither"),
         # header
         ("a.csv", "gene,a,b\n", "line 1: 1 lines and 3 columns; accepted are a header"),
@@ -282,13 +540,28 @@ PCL = "YORF\tNAME\tGWEIGHT\ta\tb\nEWEIGHT\t\t\t1\t1\nYA\tfirst\t1\t1\t2\nYB\tsec
         ("a.csv", "YA,0.3,-1\nYB,1,2\n", r"line 1, column 2 \('0.3'\): numbers for names, is the header missing"),
         ("a.csv", "YA,0.3,1,NA\nYB,1,2,3\n", r"line 1, column 2 \('0.3'\): numbers for names, is the header missing"),
         ("a.csv", "a,b,c\n0.3,-1,2\n-1,2,3\n", r"line 2, column 1 \('a'\): numbers for names, is the column of id"),
+        (
+            "a.csv",
+            "Q1,0.1,0.5,0.9\nQ2,1,2,3\n",
+            r"line 1, column 2 \('0.1'\): numbers for names, is the header missing",
+        ),
+        ("a.tsv", "TP53\t12\t7\t9\nACTB\t1\t2\t3\nKIT2\t1\t2\t3\n", "line 1, column 2 .*is the header missing"),
+        (
+            "a.csv",
+            "a,b,c\n5,8,0\n7,1,2\n5,1,3\n",
+            "line 2, column 1 .*numbers for names, is the column of identifiers missing",
+        ),
         ("a.csv", "gene,a,b\nYA,1\n", "line 2: 2 cells, accepted are 3 as in the header$"),
         ("a.csv", "a,b\nYA,1,2\n", r"line 2: 3 cells, accepted are 2 as in the header \(no name for the id"),
         ("a.csv", "gene,a,b\nYA,1,2\n\n\nYB,3,4,5\n", "line 5: 4 cells, accepted are 3"),
         ("a.csv", 'gene,"a\nnew line",b\nYA,1,2\nYB,3\n', "line 4: 2 cells"),
         # names
         ("a.csv", "gene,a,b\nYA,1,2\nYA,3,4\n", r"line 3, column 1 \('gene'\): the same name as in line 2, column 1"),
-        ("a.csv", "gene,a, a\nYA,1,2\nYB,3,4\n", r"line 1, column 3 \('a'\): the same name as in line 1, column 2"),
+        (
+            "a.csv",
+            "gene,a,b\n1-Mar,1,2\n1-Mar,3,4\n",
+            "line 3, .* the same name as in line 2, column 1, made a date by",
+        ),
         ("a.csv", "gene,a,\nYA,1,2\nYB,3,4\n", r"line 1, column 3 \(''\): no name"),
         ("a.csv", "gene,a,b\nYA,1,2\n ,3,4\n", r"line 3, column 1 \('gene'\): no name"),
         # values
@@ -301,10 +574,22 @@ PCL = "YORF\tNAME\tGWEIGHT\ta\tb\nEWEIGHT\t\t\t1\t1\nYA\tfirst\t1\t1\t2\nYB\tsec
         ("a.csv", "gene,a,b\nYA,1,2\nYB,-1e999,4\n", r"line 3, column 2 \('a'\): '-1e999'; too large"),
         ("a.csv", "gene,a,b\nYA,1,#N/A\nYB,3,4\n", "line 2, column 3 .*'#N/A'.*; a missing value is an empty cell, NA"),
         ("a.csv", "gene,a,b\nYA,1,2\nYB,,NA\n", r"line 3, column 1 \('gene'\): a gene without any value"),
+        (
+            "a.tsv",
+            "gene\ta\tb\nYA\t1\t2\nYB\t\tNA\nYC\t\t\nYD\t3\t4\n",
+            r"line 3, .* 2 genes without any value \('YB', 'YC'\)",
+        ),
         ("a.csv", "gene,a,b\nYA,1,\nYB,2,\n", r"line 1, column 3 \('b'\): a condition without any value"),
         ("a.csv", "gene,a,b\nYA,1,2\n", r"line 2, column 3 \('b'\): 1 genes x 2 conditions; accepted are at least 2"),
         ("a.csv", "gene,a\nYA,1\nYB,2\n", r"line 3, column 2 \('a'\): 2 genes x 1 conditions"),
         ("a.csv", "gene,kind,a,b\nYA,x,1,2\nYB,y,3,4\n", "line 2, column 2 .*'x'.*genes' classes.*class_column='kind'"),
+        (
+            "a.csv",
+            "id,symbol,kind,a,b\nQ1,s,x,1,2\nQ2,t,y,3,4\n",
+            r"line 2, .* left out \(annotations=\['symbol', 'kind'\]\)",
+        ),
+        ("a.csv", "id,chr,a,b\nQ1,7,1,2\nQ2,X,3,4\n", r"line 3, column 2 \('chr'\): 'X'.*annotations=\['chr'\]"),
+        ("a.csv", "gene,a,b\nYA,5%,2\nYB,3%,4\n", r"line 2, column 2 \('a'\): '5%'; .* no %.* NaN or null$"),
         ("a.csv", "s,YA,YB,YC\nkind,x,y,x\na,3,4,5\n", "line 2, .*orientation='conditions', class_column='kind'"),
         ("a.csv", 'gene,a,b\nYA,1,2\nYB,"3,4\nYC,5,6\n', "line 3: .* accepted are cells, quoted as a whole"),
         # Cluster and GEO
@@ -328,7 +613,7 @@ def test_faulty_files(tmp_path, name, text, message):
     ("name", "content", "message"),
     [
         ("a.csv", "gene,a,b\nYA,1,2\nMüller,3,4\n".encode("latin-1"), ", line 3: byte 0xfc is no text in UTF-8"),
-        ("a.txt", "gene\ta\tb\nYA\t1\t2\n".encode("utf-16"), ", line 1: byte 0xff is no text in UTF-8"),
+        ("a.txt", "gene\ta\tb\nYA\t1\t2\n".encode("utf-16")[:-1], ", line 2: byte 0x0a is no text in UTF-8"),
         ("a.txt", "gene\ta\tb\n".encode("utf-16-le"), ", line 1: byte 0x00 is no text in UTF-8"),
         ("a.xlsx", b"PK\3\4rest", " is a workbook or an archive: save the sheet as CSV"),
         ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", " is a workbook or an archive"),
@@ -380,7 +665,8 @@ def test_class_columns_that_are_not_there(tmp_path):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: load_expression("x", values="ln"), "values='ln' is not one of 'log', 'raw'"),
+        (lambda: load_expression("x", values="ln"), "values='ln' is not one of 'log', 'raw', 'counts'"),
+        (lambda: load_expression("x", min_genes=1), "min_genes=1 must be >= 2"),
         (lambda: load_expression("x", orientation="rows"), "orientation='rows' is not one of 'genes', 'conditions'"),
         (lambda: load_expression("x", impute="zero"), "impute='zero' is not one of None, 'mean', 'knn'"),
         (lambda: load_yeast("eisen"), "subset='eisen' is not one of 'brown'"),
