@@ -55,7 +55,7 @@ def execute(notebook, folder, environment=os.environ, progress=None, temporary=N
     """
     from jupyter_client.kernelspec import KernelSpecManager
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
+    from nbclient.exceptions import CellExecutionError, DeadKernelError
     from nbformat.v4 import new_output
 
     environment = dict(environment) | ONE_THREAD | UTF8
@@ -66,8 +66,9 @@ def execute(notebook, folder, environment=os.environ, progress=None, temporary=N
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    quiet = logging.Logger("kernel", logging.CRITICAL + 1)  # what it would say is raised
-    client = NotebookClient(notebook, kernel_name="python3", iopub_timeout=60, raise_on_iopub_timeout=True, log=quiet)
+    # What the client would say is raised; the kernel would warn of its port at every start.
+    quiet = {"log": logging.Logger("", logging.CRITICAL + 1), "extra_arguments": ["--IPKernelApp.log_level=40"]}
+    client = NotebookClient(notebook, kernel_name="python3", iopub_timeout=60, raise_on_iopub_timeout=True, **quiet)
     # A kernel "python3" that the user once installed may belong to another Python than this one.
     client.create_kernel_manager().kernel_spec_manager = KernelSpecManager(kernel_dirs=[])
     number, cell = 0, None
@@ -90,6 +91,8 @@ def execute(notebook, folder, environment=os.environ, progress=None, temporary=N
         except Exception as error:
             said.seek(0)
             lines = said.read().decode("utf-8", "replace").splitlines()[-30:]
+            if isinstance(error, DeadKernelError) and (process := getattr(client.km.provisioner, "process", None)):
+                lines.append(f"exit status of the kernel: {process.returncode}")
             if cell and not isinstance(error, CellExecutionError):
                 cell.outputs.append(new_output("error", ename=type(error).__name__, evalue=str(error), traceback=lines))
             shown = [o for o in (cell or {}).get("outputs", []) if o.output_type == "error"]
