@@ -3,6 +3,7 @@
 import _thread
 import argparse
 import contextlib
+import os
 import re
 import signal
 import sys
@@ -89,7 +90,8 @@ def _run(arguments):
 
 
 def _end_with_parent():
-    sys.stdin.buffer.read()  # ends when run_all closes it, or was killed
+    while os.read(0, 1):  # nothing comes; it ends when run_all closes it or is killed
+        pass
     _thread.interrupt_main()
 
 

@@ -147,7 +147,7 @@ def read_notebook(path):
 
     try:
         notebook = reads(Path(path).read_text(encoding="utf-8-sig"))
-        if notebook["nbformat"] != 4:
+        if notebook["nbformat"] != 4 or not isinstance(notebook["nbformat_minor"], int):
             raise ValueError("it is not of format 4; Jupyter saves it as that")
         for number, cell in enumerate(notebook["cells"]):
             known = isinstance(cell["source"], str) and isinstance(cell["cell_type"], str)
@@ -373,12 +373,13 @@ def run(path, values, progress=None):
         except Exception as raised:  # whatever ended the cells, what was computed is kept
             if not (error := getattr(raised, "record", None)):
                 raise
-        lines = claims_file.read_text(encoding="utf-8").splitlines() if claims_file.exists() else []
+        lines = claims_file.read_text(encoding="utf-8").splitlines(keepends=True) if claims_file.exists() else []
+    whole = [line for line in lines if line.endswith("\n")]  # a kernel may die while it writes one
     record |= {
         "seconds": round(time.perf_counter() - start, 2),
         "status": "failed" if error else "done",
         "error": error,
-        "claims": list({c["id"]: c | {"rule": _rule(c["id"])} for c in map(json.loads, lines)}.values()),
+        "claims": list({c["id"]: c | {"rule": _rule(c["id"])} for c in map(json.loads, whole)}.values()),
     }
     # run.json goes first and comes last: whatever stands in the folder without it counts as nothing.
     for old in ("run.json", *(f"{kept}{path.stem}{kind}" for kept in ("", "failed-") for kind in (".ipynb", ".html"))):
@@ -387,23 +388,23 @@ def run(path, values, progress=None):
     with replacing(kept) as stream:  # half a surrogate pair that a cell printed is written as JSON escapes it
         stream.write(writes(notebook).encode("utf-8", "backslashreplace"))
     write_json(folder / "run.json", record)
-    try:
-        _write_page(kept)
-    except Exception as problem:
-        why = next(iter(str(problem).split("\n")))
-        print(f"gencap: {path.name} is kept without its page: {type(problem).__name__}: {why}", file=sys.stderr)
+    _write_page(kept)
     if error:
         raise NotebookFailed(record)
     return record
 
 
-def _write_page(path):
-    """Write a kept notebook as HTML beside it."""
+def _write_page(kept):
+    """Write a kept notebook as HTML beside it, or say in a line why not."""
     from nbconvert import HTMLExporter
 
-    page = HTMLExporter(template_name="lab").from_filename(str(path))[0]
-    with replacing(path.with_suffix(".html")) as stream:
-        stream.write(page.encode("utf-8", "replace"))
+    try:
+        page = HTMLExporter(template_name="lab").from_filename(str(kept))[0]
+        with replacing(kept.with_suffix(".html")) as stream:
+            stream.write(page.encode("utf-8", "replace"))
+    except Exception as problem:
+        why = " ".join(f"{type(problem).__name__}: {problem}".split())
+        print(f"gencap: {kept.name} is kept without its page: {why[:300]}", file=sys.stderr)
 
 
 def _running():
@@ -505,10 +506,12 @@ def run_all(paths, profile="quick", jobs=None):
             return lost(path, {}, type(error).__name__, str(error))
 
     def child(path, pairs, values):
+        result = run_folder(path, values) / "run.json"
         if record := finished(path, values):
             tqdm.write(f"{path.name}: unchanged since its last run", file=sys.stderr)
+            if not (kept := result.with_name(f"{path.stem}.html")).exists():
+                _write_page(kept.with_suffix(".ipynb"))
             return record
-        result = run_folder(path, values) / "run.json"
         result.unlink(missing_ok=True)
         command = [sys.executable, "-m", "gencap", "run", str(path), "--child"]
         command += [word for pair in pairs for word in ("-p", *pair)]
@@ -544,7 +547,7 @@ def run_all(paths, profile="quick", jobs=None):
             return None
         if record := read_record(result):
             for line in said:
-                if line.startswith(f"gencap: {path.name} is kept"):
+                if re.match(r"gencap: .* is kept without its page", line):
                     tqdm.write(line.rstrip(), file=sys.stderr)
             return record
         record = lost(path, values, "exit status", process.returncode, "".join(said).strip())
@@ -620,7 +623,7 @@ def keep():
 
     The record of a notebook that was not run again stays as it is; that of a notebook that is gone goes.
     """
-    before, here = _shipped(), {path.name for path in notebooks()}
+    before, here = _shipped(), {path.name for path in project_notebooks()}
     runs = _full_runs().items()
     new = {name: _kept(r) for name, r in runs if r["started"] > before.get(name, {"started": ""})["started"]}
     records = {name: record for name, record in sorted((before | new).items()) if name in here}

@@ -288,7 +288,7 @@ def test_help_lists_the_parameters(tmp_path, capsys):
 # Where notebooks are looked for -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["all", "report"])
+@pytest.mark.parametrize("command", ["all", "report", "keep"])
 def test_outside_a_project_the_place_is_named_and_nothing_is_run(tmp_path, monkeypatch, capsys, command):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(runner, "run_all", None)
@@ -298,7 +298,7 @@ def test_outside_a_project_the_place_is_named_and_nothing_is_run(tmp_path, monke
         assert __main__.main([command]) == 2
         said = capsys.readouterr().err
         assert f"no notebooks of gencap in {tmp_path / 'notebooks'}" in said and f"{count} others" in said
-        assert not (tmp_path / "build").exists()
+        assert not (tmp_path / "build").exists() and not (tmp_path / "data").exists()
 
     refused(0)
     notebook(tmp_path / "notebooks" / "07_mine.ipynb", "import numpy", parameters="alpha = 0.1")
@@ -597,7 +597,13 @@ def test_a_failing_notebook_is_in_report_and_exit_status_and_the_others_run(proj
 
 def test_dying_kernels_and_odd_letters_end_no_other_notebook(project, start, monkeypatch):
     folder = project / "notebooks"
-    notebook(folder / "00_dies.ipynb", "print('hours of work')", "import os\nos._exit(3)", "1", parameters="")
+    dies = """\
+import os
+import gencap as gc
+gc.claims.check("cc-075", 5, holds=True)
+with open(os.environ["GENCAP_CLAIMS_FILE"], "a") as file: file.write('{"id": "cc-0')
+os._exit(3)"""
+    notebook(folder / "00_dies.ipynb", "print('hours of work')", dies, "1", parameters="")
     shutil.copy(notebook(folder / "x.ipynb", "raise ValueError('Größe → fehlt')"), folder / "01_umlaut.ipynb")
     monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
     child = start("all", encoding="cp1252")
@@ -607,7 +613,9 @@ def test_dying_kernels_and_odd_letters_end_no_other_notebook(project, start, mon
     assert "notebooks/01_umlaut.ipynb: cell 2 raised ValueError: Größe \\u2192 fehlt" in errors
     kept = runner.run_folder(folder / "00_dies.ipynb", {})
     assert sorted(f.name for f in kept.iterdir()) == ["failed-00_dies.html", "failed-00_dies.ipynb", "run.json"]
-    error = runner.read_record(kept / "run.json")["error"]
+    record = runner.read_record(kept / "run.json")
+    assert [c["id"] for c in record["claims"]] == ["cc-075"]  # a line that was not written to its end is none
+    error = record["error"]
     assert (error["cell"], error["name"], error["traceback"]) == (
         2,
         "DeadKernelError",
