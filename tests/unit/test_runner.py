@@ -551,11 +551,13 @@ def test_after_an_interruption_only_the_unfinished_notebooks_run_again(project, 
     assert child.wait(20) == 130
     assert runner.read_record(runner.run_folder(folder / "01_slow.ipynb", {}) / "run.json") is None
     (folder / "go").touch()
+    page = runner.run_folder(first, {}) / "00_quick.html"
+    page.unlink(missing_ok=True)  # as if the interruption had come before it
     child = start("all")
     _, errors = child.communicate(timeout=60)
     assert child.returncode == 0
     assert "00_quick.ipynb: unchanged" in errors and "01_slow.ipynb: unchanged" not in errors
-    assert (folder / "runs").read_text() == "quick "
+    assert (folder / "runs").read_text() == "quick " and page.exists()
 
 
 # All of them, and the report ----------------------------------------------------------------------------------------
@@ -608,7 +610,7 @@ os._exit(3)"""
     monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
     child = start("all", encoding="cp1252")
     out, errors = child.communicate(timeout=60)
-    assert child.returncode == 1 and "2 notebooks, 2 failed" in out
+    assert child.returncode == 1 and "2 notebooks, 2 failed" in out, errors
     assert "notebooks/00_dies.ipynb: cell 2 raised DeadKernelError: Kernel died" in errors
     assert "notebooks/01_umlaut.ipynb: cell 2 raised ValueError: Größe \\u2192 fehlt" in errors
     kept = runner.run_folder(folder / "00_dies.ipynb", {})
