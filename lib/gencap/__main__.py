@@ -103,10 +103,10 @@ def _say_cell(done, total):
 def _all(arguments):
     records = runner.run_all(runner.project_notebooks(), arguments.profile, arguments.jobs)
     runner.write_json(runner.project_folder() / "build" / "claims.json", runner.gather_claims(records))
-    page = report.write(records)
     failed = [r for r in records if r["status"] == "failed"]
     for record in failed:
         print(runner.NotebookFailed(record), file=sys.stderr)
+    page = report.write(records)
     print(f"{len(records)} notebooks, {len(failed)} failed; {report.summary()}\n{page}")
     return 1 if failed else 0
 

@@ -487,10 +487,8 @@ def run_all(paths, profile="quick", jobs=None):
         tempfile.TemporaryFile(dir=runs).close()
     except OSError as error:
         raise OSError(f"nothing was started: {runs} cannot be written: {error}") from None
-    # A group of its own: Ctrl-C reaches a child once, through us.
-    group = (
-        {"start_new_session": True} if os.name == "posix" else {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    )
+    # A group of its own, on POSIX and on Windows: Ctrl-C reaches a child once, through us.
+    apart = {"start_new_session": True, "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
 
     def lost(path, values, name, message, traceback=""):
         """The record of a notebook that could not leave one itself."""
@@ -518,12 +516,10 @@ def run_all(paths, profile="quick", jobs=None):
         if stop.is_set():
             return None
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        process = subprocess.Popen(command, **pipes, **group, env=os.environ | UTF8, encoding="utf-8", errors="replace")
+        process = subprocess.Popen(command, **pipes, **apart, env=os.environ | UTF8, encoding="utf-8", errors="replace")
         said = []
         quiet = 0.1 if sys.stderr.isatty() else 30
-        with tqdm(
-            total=len(read_notebook(path).cells), desc=path.stem, unit="cell", mininterval=quiet, dynamic_ncols=True
-        ) as bar:
+        with tqdm(desc=path.stem, unit="cell", mininterval=quiet, dynamic_ncols=True) as bar:
 
             def listen():
                 for line in process.stdout:

@@ -497,7 +497,7 @@ def start():
         child.communicate(timeout=30)
 
 
-def wait_for(condition, seconds=40):
+def wait_for(condition, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it never came"
@@ -520,10 +520,10 @@ def test_an_interrupted_run_leaves_nothing_half_written_and_no_process(project, 
     child, pid = start("run", path), project / "notebooks" / "pid"
     wait_for(lambda: pid.exists() and pid.read_text())
     child.send_signal(signal.SIGINT)
-    assert child.wait(20) == 130
+    assert child.wait(40) == 130
     assert "interrupted" in child.stderr.read()
     assert list(runner.run_folder(path, {}).iterdir()) == []
-    wait_for(lambda: not alive(int(pid.read_text())), 10)
+    wait_for(lambda: not alive(int(pid.read_text())), 20)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL exists on POSIX only")
@@ -534,8 +534,8 @@ def test_when_all_is_killed_its_notebooks_and_their_kernels_end(project, start):
     wait_for(lambda: pids.exists() and " " in pids.read_text())
     child.kill()
     for pid in map(int, pids.read_text().split()):
-        wait_for(lambda pid=pid: not alive(pid), 10)
-    assert list(runner.run_folder(path, {}).iterdir()) == []
+        wait_for(lambda pid=pid: not alive(pid), 20)
+    wait_for(lambda: list(runner.run_folder(path, {}).iterdir()) == [], 20)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT from outside exists on POSIX only")
@@ -548,13 +548,13 @@ def test_after_an_interruption_only_the_unfinished_notebooks_run_again(project, 
     child = start("all")
     wait_for(lambda: (runner.run_folder(first, {}) / "run.json").exists() and (folder / "started").exists())
     child.send_signal(signal.SIGINT)
-    assert child.wait(20) == 130
+    assert child.wait(40) == 130
     assert runner.read_record(runner.run_folder(folder / "01_slow.ipynb", {}) / "run.json") is None
     (folder / "go").touch()
     page = runner.run_folder(first, {}) / "00_quick.html"
     page.unlink(missing_ok=True)  # as if the interruption had come before it
     child = start("all")
-    _, errors = child.communicate(timeout=60)
+    _, errors = child.communicate(timeout=120)
     assert child.returncode == 0
     assert "00_quick.ipynb: unchanged" in errors and "01_slow.ipynb: unchanged" not in errors
     assert (folder / "runs").read_text() == "quick " and page.exists()
@@ -609,7 +609,7 @@ os._exit(3)"""
     shutil.copy(notebook(folder / "x.ipynb", "raise ValueError('Größe → fehlt')"), folder / "01_umlaut.ipynb")
     monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
     child = start("all", encoding="cp1252")
-    out, errors = child.communicate(timeout=60)
+    out, errors = child.communicate(timeout=120)
     assert child.returncode == 1 and "2 notebooks, 2 failed" in out, errors
     assert "notebooks/00_dies.ipynb: cell 2 raised DeadKernelError: Kernel died" in errors
     assert "notebooks/01_umlaut.ipynb: cell 2 raised ValueError: Größe \\u2192 fehlt" in errors
