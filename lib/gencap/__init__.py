@@ -37,6 +37,7 @@ _ROOMS = {
     "cuts": ("NormalizedCut", "AdaptiveRatioCut"),
     "datasets": (),
     "dominant": ("DominantSets",),
+    "execution": (),
     "expression": (),
     "factorization": (),
     "measures": (),

@@ -1,8 +1,13 @@
 """The command line: python -m gencap, or gencap."""
 
+import _thread
 import argparse
+import contextlib
+import os
+import re
 import signal
 import sys
+import threading
 from pathlib import Path
 
 from gencap import __version__, report, runner
@@ -11,6 +16,8 @@ from gencap import __version__, report, runner
 def main(words=None):
     """Run one command; return the exit status: 0 done, 1 a notebook failed, 2 not accepted, 130 interrupted."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started us with it ignored
+    for stream in (sys.stdout, sys.stderr):  # a code page that lacks a letter is no reason to end
+        stream.reconfigure(errors="backslashreplace")
     arguments = _parser().parse_args(words)
     try:
         return arguments.command(arguments)
@@ -30,8 +37,9 @@ def _parser():
     one = commands.add_parser("run", help="run one notebook, with other parameters if wanted")
     one.add_argument("notebook", type=Path)
     one.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="pairs")
+    one._negative_number_matcher = re.compile("-[^-]")  # a value may begin like -3e-1, -0.5,-1 or -inf
     one.add_argument("--help-notebook", action="store_true", help="list the notebook's parameters")
-    one.add_argument("--cells", action="store_true", help=argparse.SUPPRESS)  # progress as lines, for run_all
+    one.add_argument("--child", action="store_true", help=argparse.SUPPRESS)  # of run_all: progress as lines
     one.set_defaults(command=_run)
 
     every = commands.add_parser("all", help="run every notebook and write build/report.html and build/claims.json")
@@ -62,8 +70,9 @@ def _run(arguments):
         print(*runner.parameters(arguments.notebook).values() or ["no parameters"], sep="\n")
         return 0
     values = runner.read_values(arguments.notebook, arguments.pairs)
-    if arguments.cells:
-        runner.run(arguments.notebook, values, lambda done, total: print(f"cell {done}/{total}", flush=True))
+    if arguments.child:
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+        runner.run(arguments.notebook, values, _say_cell)
         return 0
     from tqdm import tqdm
 
@@ -76,23 +85,34 @@ def _run(arguments):
         record = runner.run(arguments.notebook, values, show)
     for claim in record["claims"]:
         print(f"{claim['id']}: {claim['verdict']}" + (f" ({claim['reason']})" if claim["reason"] else ""))
-    print(f"{record['seconds']:.1f} s, in {runner.run_folder(arguments.notebook, values)}")
+    print(f"{record['seconds']:.1f} s, in {runner.run_folder(arguments.notebook.resolve(), values)}")
     return 0
 
 
+def _end_with_parent():
+    while os.read(0, 1):  # nothing comes; it ends when run_all closes it or is killed
+        pass
+    _thread.interrupt_main()
+
+
+def _say_cell(done, total):
+    with contextlib.suppress(OSError):  # nobody listens any more
+        print(f"cell {done}/{total}", flush=True)
+
+
 def _all(arguments):
-    records = runner.run_all(runner.notebooks(), arguments.profile, arguments.jobs)
+    records = runner.run_all(runner.project_notebooks(), arguments.profile, arguments.jobs)
     runner.write_json(runner.project_folder() / "build" / "claims.json", runner.gather_claims(records))
-    page = report.write(records)
     failed = [r for r in records if r["status"] == "failed"]
     for record in failed:
         print(runner.NotebookFailed(record), file=sys.stderr)
+    page = report.write(records)
     print(f"{len(records)} notebooks, {len(failed)} failed; {report.summary()}\n{page}")
     return 1 if failed else 0
 
 
 def _save(arguments):
-    from nbclient.exceptions import CellExecutionError
+    from nbclient.exceptions import CellExecutionError, DeadKernelError
 
     from gencap.saving import save_executed
 
@@ -101,7 +121,7 @@ def _save(arguments):
     for path in arguments.notebooks:
         try:
             size = save_executed(path)
-        except CellExecutionError as error:
+        except (CellExecutionError, DeadKernelError) as error:
             print(f"gencap: {path} is left as it was: {error}", file=sys.stderr)
             return 1
         print(f"{path}: {size / 1000:.0f} KB", flush=True)
@@ -114,7 +134,7 @@ def _keep(arguments):
 
 
 def _report(arguments):
-    records = list(filter(None, map(runner.last_record, runner.notebooks())))
+    records = list(filter(None, map(runner.last_record, runner.project_notebooks())))
     print(report.write(records), report.summary(), sep="\n")
     return 0
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from datetime import UTC, datetime
+from pathlib import Path
 
 from gencap import claims, runner
 from gencap.resources import project_folder, replacing
@@ -58,7 +59,7 @@ def verdicts():
     """Return what the last quick and the last full-profile runs say: twice {(id, notebook): claim}."""
     last = [runner.last_record(path, ["quick"]) for path in runner.notebooks()]
     last = [r for r in last if r and r["status"] == "done"]
-    quick = [c | {"notebook": r["notebook"], "older": r["stale"]} for r in last for c in r["claims"]]
+    quick = [c | {"notebook": Path(r["notebook"]).name, "older": r["stale"]} for r in last for c in r["claims"]]
     quick = [c for c in quick if c["id"] in claims.published()]
     return [{(c["id"], c["notebook"]): c for c in found} for found in (quick, runner.full_claims())]
 
@@ -111,7 +112,7 @@ def _text(value):
 
 
 def _stem(record):
-    return record["notebook"].removesuffix(".ipynb")
+    return Path(record["notebook"]).stem
 
 
 def _file(record, suffix):
@@ -129,7 +130,7 @@ def _link(record, text):
 
 def _claim_rows(records):
     """A row for each claim of the ledger, once for each notebook that decides it."""
-    runs = {r["notebook"]: r for r in records}
+    runs = {Path(r["notebook"]).name: r for r in records}
     quick, full = verdicts()
     places = {}
     for id, notebook in sorted(quick.keys() | full.keys()):

@@ -1,16 +1,23 @@
 """Running notebooks: parameters checked before anything starts, results complete or absent, finished work not redone.
 
-A run lives in build/runs/NAME/PARAMETERS-HASH/: the executed notebook, the same as HTML, and run.json, which is written
-last and names the inputs (notebook source, lib/, data/, parameters, constraints.txt) by their hashes. A run is finished
-while run.json says "done" and its inputs are still the same.
+A run lives in build/runs/NAME/PARAMETERS-HASH/: the executed notebook and run.json, which names the inputs (notebook
+source, lib/, data/, parameters, constraints.txt, package versions); the same as HTML comes after them, and nothing is
+lost without it. A run is finished while run.json says "done", the notebook is there and the inputs are still the same.
+NAME is that of the notebook; one outside notebooks/ has a hash of its place behind it.
 
-The parameters cell of a notebook holds one entry a line, `name: type = default  # unit or meaning`, whose comment may
-end in a list, `one of: a, b`, or hold a range, `low..high`, and special values, `0 = the profile's size`.
+A folder is a project of gencap's if its pyproject.toml has the name gencap, or if a numbered notebook in its notebooks/
+names gencap in a code cell or has a parameter `profile`.
+
+The parameters cell of a notebook holds one entry a line, `name: type = default  # unit or meaning`, of type bool, int,
+float, str or list[one of them]. Its comment may hold a list up to a semicolon or the end, `one of: a, b`, or a range,
+`low..high`, and special values, `0 = the profile's size`. A str without list whose comment has the word file, folder,
+path or table is a path: a relative one starts where the command was given.
 """
 
 import ast
 import contextlib
 import difflib
+import functools
 import hashlib
 import importlib.metadata
 import io
@@ -19,7 +26,7 @@ import math
 import os
 import platform
 import re
-import signal
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,15 +39,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gencap import claims
+from gencap.execution import UTF8, execute
 from gencap.resources import data_path, project_folder, replacing
 
-PACKAGES = ("gencap", "numpy", "scipy", "numba", "scikit-learn", "matplotlib", "papermill", "ipykernel")
-# Two threads inside a sweep are slower than one, and notebooks run side by side.
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-# A kernel "python3" that the user once installed may belong to another Python than this one.
-THIS_PYTHON = {"JUPYTER_PREFER_ENV_PATH": "1"}
-
+PACKAGES = ("gencap", "numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib", "nbclient", "ipykernel")
 _NUMBER = r"[-+]?(?:\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|inf)"
+_TYPE = r"(?:(list|tuple)\[)?(bool|int|float|str)\b[\w, .]*\]?"
 
 
 class ParameterError(ValueError):
@@ -48,11 +52,12 @@ class ParameterError(ValueError):
 
 
 class NotebookFailed(RuntimeError):
-    """A cell raised; `record` is what run.json holds."""
+    """A cell raised, or the kernel died; `record` is what run.json holds."""
 
     def __init__(self, record):
         error = record["error"]
-        super().__init__(f"{record['notebook']}: cell {error['cell']} raised {error['name']}: {error['message']}")
+        cell = "" if error["cell"] is None else f"cell {error['cell']} raised "
+        super().__init__(f"{record['notebook']}: {cell}{error['name']}: {error['message']}")
         self.record = record
 
 
@@ -70,13 +75,19 @@ class Parameter:
 
     @property
     def options(self):
-        found = re.search(r"one of:(.*)", self.comment)
+        found = re.search(r"one of:([^;]*)", self.comment)
         return [word.strip() for word in found[1].split(",")] if found else None
 
     @property
     def range(self):
         found = re.search(rf"({_NUMBER})\.\.({_NUMBER})", self.comment)
-        return (float(found[1]), float(found[2])) if found else None
+        return (float(found[1]), float(found[2])) if found and "str" not in self.type else None
+
+    @property
+    def is_path(self):
+        return (
+            self.type == "str" and not self.options and bool(re.search(r"\b(file|folder|path|table)\b", self.comment))
+        )
 
     def __str__(self):
         return f"{self.name} ({self.type}, default {self.default!r}" + (f"; {self.comment})" if self.comment else ")")
@@ -93,6 +104,8 @@ class Parameter:
             value = _convert(text, self.type)
         except ValueError:
             raise ParameterError(f"{self.name}: {text!r} is not of type {self.type}; accepted is {self}") from None
+        if self.is_path and value and "://" not in value:
+            return os.path.abspath(value)
         if value != self.default:
             special = [float(v) for v in re.findall(rf"({_NUMBER}) (?:=|stands for) ", self.comment)]
             for each in value if isinstance(value, list) else [value]:
@@ -104,39 +117,56 @@ class Parameter:
 
 def _convert(text, type):
     """Text to a value of an annotated type: bool, int, float, str or list[one of them]."""
-    if type.startswith(("list", "tuple")):
-        inner = (re.search(r"\[(\w+)", type) or [None, "float"])[1]
-        return [_convert(word.strip().strip("'\""), inner) for word in text.strip("[]() ").rstrip(",").split(",")]
-    if type == "bool":
+    several, one = re.fullmatch(_TYPE, type).groups()
+    if several:
+        text = text.strip()
+        if text[:1] in ("[", "(") or text[-1:] in ("]", ")"):
+            if text[:1] + text[-1:] not in ("[]", "()"):
+                raise ValueError("a bracket without its other half")
+            text = text[1:-1]
+        return [_convert(word.strip().strip("'\""), one) for word in text.rstrip().removesuffix(",").split(",")]
+    if one == "bool":
         return bool(("false", "true").index(text.lower()))
-    value = {"int": int, "float": float}.get(type, str)(text)
-    if isinstance(value, float) and math.isnan(value):
-        raise ValueError("NaN is no value")
+    if one == "str":
+        return text
+    value = {"int": int, "float": float}[one](text)
+    if math.isnan(value) or "_" in text:
+        raise ValueError("NaN is no value, and 1_0 is a slip")
     return value
 
 
 def read_notebook(path):
-    """Return the notebook as a dict.
+    """Return a notebook of format 4.
 
     Raises
     ------
     ParameterError
         It cannot be read or is not a notebook.
     """
+    from nbformat.v4 import reads
+
     try:
-        notebook = json.loads(Path(path).read_text(encoding="utf-8"))
-        for cell in notebook["cells"]:
-            cell["cell_type"] + "".join(cell["source"])
+        notebook = reads(Path(path).read_text(encoding="utf-8-sig"))
+        if notebook["nbformat"] != 4 or not isinstance(notebook["nbformat_minor"], int):
+            raise ValueError("it is not of format 4; Jupyter saves it as that")
+        for number, cell in enumerate(notebook["cells"]):
+            known = isinstance(cell["source"], str) and isinstance(cell["cell_type"], str)
+            if not known or not isinstance(cell["metadata"].get("tags", []), list):
+                raise ValueError(f"source, type or tags of cell {number} are of another kind")
         return notebook
-    except (KeyError, OSError, ValueError, TypeError) as error:
-        why = f"it has no {error}" if isinstance(error, KeyError) else error
+    except (AttributeError, KeyError, OSError, ValueError, TypeError) as error:
+        why = f"it has no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
         raise ParameterError(f"{path} cannot be read as a notebook: {why}") from None
+
+
+def _tags(cell):
+    return cell.metadata.get("tags", [])
 
 
 def parameters(path):
     """Return the entries of the parameters cell: {name: Parameter}; without such a cell there are none."""
-    tagged = [c for c in read_notebook(path)["cells"] if "parameters" in c.get("metadata", {}).get("tags", [])]
-    source = "".join(tagged[0]["source"]) if tagged else ""
+    tagged = [c for c in read_notebook(path).cells if "parameters" in _tags(c)]
+    source = tagged[0].source if tagged else ""
     found = {}
     try:
         comments = {
@@ -145,11 +175,16 @@ def parameters(path):
             if token.type == tokenize.COMMENT
         }
         for node in ast.parse(source).body:
-            if isinstance(node, ast.Assign | ast.AnnAssign):
-                name = (node.targets[0] if isinstance(node, ast.Assign) else node.target).id
-                default = ast.literal_eval(node.value)
-                type_ = ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else type(default).__name__
-                found[name] = Parameter(name, type_, default, comments.get(node.end_lineno, ""))
+            if not isinstance(node, ast.Assign | ast.AnnAssign):
+                raise ValueError(f"line {node.lineno} is no assignment")
+            name = (node.targets[0] if isinstance(node, ast.Assign) else node.target).id
+            default = ast.literal_eval(node.value)
+            type_ = ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else type(default).__name__
+            if type_ in ("list", "tuple"):
+                type_ += f"[{type(default[0]).__name__ if default else 'float'}]"
+            if not re.fullmatch(_TYPE, type_):
+                raise ValueError(f"{name} is of type {type_}, accepted are bool, int, float, str, list[one of them]")
+            found[name] = Parameter(name, type_, default, comments.get(node.end_lineno, ""))
     except (SyntaxError, tokenize.TokenError, ValueError, AttributeError) as error:
         raise ParameterError(f"{path}: the parameters cell is not of lines name: type = literal: {error}") from None
     return found
@@ -161,11 +196,14 @@ def read_values(path, pairs):
     Raises
     ------
     ParameterError
-        Unknown name, wrong type, or a value outside the list or range.
+        Unknown or repeated name, wrong type, or a value outside the list or range.
     """
     known = parameters(path)
     values = {name: p.default for name, p in known.items()}
+    names = [name for name, _ in pairs]
     for name, text in pairs:
+        if names.count(name) > 1:
+            raise ParameterError(f"{name} is given {names.count(name)} times; accepted is once")
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             raise ParameterError(
@@ -196,8 +234,8 @@ def _hash_files(folder, pattern):
 
 
 def inputs(path, values):
-    """Return the hashes of everything that a run depends on; GENCAP_DATA counts by names and sizes."""
-    cells = [(c["cell_type"], "".join(c["source"])) for c in read_notebook(path)["cells"]]
+    """Return the hashes and versions of everything that a run depends on; GENCAP_DATA counts by names and sizes."""
+    cells = [(c.cell_type, c.source) for c in read_notebook(path).cells]
     extra = Path(os.environ.get("GENCAP_DATA") or os.devnull)
     sizes = sorted((f.name, f.stat().st_size) for f in extra.iterdir() if f.is_file()) if extra.is_dir() else []
     constraints = project_folder() / "constraints.txt"
@@ -208,19 +246,28 @@ def inputs(path, values):
         "data": _hash(_hash_files(data_path(""), "*"), sizes),
         "parameters": _hash(json.dumps(values, sort_keys=True)),
         "constraints": _hash(constraints.read_bytes() if constraints.is_file() else ""),
+        "packages": {name: versions()[name] for name in ("python", *PACKAGES) if name in versions()},
     }
 
 
 def run_folder(path, values):
-    """Return build/runs/NAME/PARAMETERS-HASH."""
-    name = _hash(json.dumps(values, sort_keys=True))[:12]
-    return project_folder() / "build" / "runs" / Path(path).stem / name
+    """Return build/runs/NAME/PARAMETERS-HASH; a relative `path` starts in the project.
+
+    A notebook outside notebooks/ has a hash of its place behind its name: a copy is another notebook.
+    """
+    project = project_folder()
+    path = (project / path).resolve()
+    inside = path.parent == (project / "notebooks").resolve() and path.stem.strip(".")
+    name = path.stem if inside else f"{path.stem}-{_hash(path)[:8]}"
+    return project / "build" / "runs" / name / _hash(json.dumps(values, sort_keys=True))[:12]
 
 
 def finished(path, values):
-    """Return the record of a finished run whose inputs did not change, else None."""
-    record = read_record(run_folder(path, values) / "run.json")
-    return record if record and record["status"] == "done" and _unchanged(path, record, values) else None
+    """Return the record of a finished run whose results are there and whose inputs did not change, else None."""
+    folder = run_folder(path, values)
+    record = read_record(folder / "run.json")
+    done = record and record["status"] == "done" and (folder / f"{Path(path).stem}.ipynb").is_file()
+    return record if done and _unchanged(path, record, values) else None
 
 
 def _unchanged(path, record, values):
@@ -230,13 +277,25 @@ def _unchanged(path, record, values):
     return False
 
 
+# What every reader of a run.json may rely on; one of another version, or edited, that lacks some of it is no record.
+_RECORD = {"notebook": str, "parameters": dict, "changed": list, "profile": object, "seed": object, "versions": dict}
+_RECORD |= {"started": str, "inputs": dict, "seconds": float, "status": str, "claims": list}
+_CLAIM = {"id": str, "published": str, "obtained": object, "verdict": str, "reason": str}
+
+
 def read_record(path):
-    """Return what a run.json holds, or None if there is none."""
-    with contextlib.suppress(OSError, ValueError):
+    """Return what a run.json holds, or None if there is none that has all that is read of it."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         record = json.loads(path.read_text(encoding="utf-8"))
-        return record if isinstance(record, dict) and "status" in record else None
+        whole = [(record, _RECORD), *((claim, _CLAIM) for claim in record["claims"])]
+        if record["status"] != "done":
+            whole.append((record["error"], {"cell": object, "name": str, "message": object, "traceback": str}))
+        "".join(record["changed"])  # a TypeError if they are no names
+        if all(isinstance(part[key], kind) for part, keys in whole for key, kind in keys.items()):
+            return record
 
 
+@functools.cache
 def versions():
     """Return {package: version} of what a result may depend on, with platform and processor."""
     found = {"python": platform.python_version()}
@@ -250,8 +309,24 @@ def versions():
     return found | {"platform": platform.platform(terse=True), "processor": processor}
 
 
+def _begun(path, values, changed):
+    """The part of a record that is known before the run."""
+    project = project_folder().resolve()
+    return {
+        "notebook": path.relative_to(project).as_posix() if path.is_relative_to(project) else str(path),
+        "parameters": values,
+        "changed": sorted(changed),
+        "profile": values.get("profile", "quick"),
+        "seed": values.get("seed", values.get("random_state")),
+        "versions": versions(),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
 def run(path, values, progress=None):
     """Execute a notebook with the given values of its parameters and keep the result.
+
+    Notebook and record are kept first. The page comes after them: if it cannot be made, a line on stderr says so.
 
     Parameters
     ----------
@@ -269,91 +344,82 @@ def run(path, values, progress=None):
     Raises
     ------
     NotebookFailed
-        A cell raised. The notebook up to it is kept as failed-NAME.ipynb, and no other result stands beside it.
+        A cell raised, or the kernel died. The notebook up to it is kept as failed-NAME.ipynb, and no other result
+        stands beside it.
     """
-    from nbconvert import HTMLExporter
+    from nbformat.v4 import new_code_cell, upgrade, writes
+    from papermill.translators import PythonTranslator
 
-    path, folder = Path(path).resolve(), run_folder(path, values)
+    path, folder = Path(path).resolve(), run_folder(Path(path).resolve(), values)
+    notebook, known = read_notebook(path), parameters(path)
+    changed = {k: v for k, v in values.items() if v != known[k].default}
+    record = _begun(path, values, changed) | {"inputs": inputs(path, values)}
+    if changed:  # into a cell of their own, as papermill does
+        cells = [cell for cell in upgrade(notebook).cells if "injected-parameters" not in _tags(cell)]
+        place = next(n for n, cell in enumerate(cells, start=1) if "parameters" in _tags(cell))
+        cell = new_code_cell(PythonTranslator.codify(changed), metadata={"tags": ["injected-parameters"]})
+        notebook.cells = [*cells[:place], cell, *cells[place:]]
     folder.mkdir(parents=True, exist_ok=True)
-    defaults = {name: p.default for name, p in parameters(path).items()}
-    changed = {k: v for k, v in values.items() if v != defaults[k]}
-    record = {
-        "notebook": path.name,
-        "parameters": values,
-        "changed": sorted(changed),
-        "profile": values.get("profile", "quick"),
-        "seed": values.get("seed", values.get("random_state")),
-        "versions": versions(),
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "inputs": inputs(path, values),
-    }
-    start = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix=".running-", dir=folder, ignore_cleanup_errors=True) as temporary:
-        claims_file, output = Path(temporary) / "claims.jsonl", Path(temporary) / path.name
-        environment = os.environ | ONE_THREAD | THIS_PYTHON | {claims.RECORD_FILE: str(claims_file)}
+    _clear_killed(folder.parents[1])
+    start, error = time.perf_counter(), None
+    with tempfile.TemporaryDirectory(prefix=_running(), dir=folder, ignore_cleanup_errors=True) as temporary:
+        claims_file = Path(temporary) / "claims.jsonl"
+        environment = os.environ | {claims.RECORD_FILE: str(claims_file)}
         environment.pop(claims.OTHER_PARAMETERS, None)
         if changed.keys() - {"profile"}:
             environment[claims.OTHER_PARAMETERS] = ", ".join(f"{k}={v!r}" for k, v in changed.items())
-        error = _execute(path, output, changed, environment, progress)
-        lines = claims_file.read_text(encoding="utf-8").splitlines() if claims_file.exists() else []
-        record |= {
-            "seconds": round(time.perf_counter() - start, 2),
-            "status": "failed" if error else "done",
-            "error": error,
-            "claims": list({c["id"]: c | {"rule": _rule(c["id"])} for c in map(json.loads, lines)}.values()),
-        }
-        page = HTMLExporter(template_name="lab").from_filename(str(output))[0]
-        # run.json goes first and comes last: whatever stands in the folder without it counts as nothing.
-        kept, other = (f"failed-{path.stem}", path.stem)[:: 1 if error else -1]
-        for old in ("run.json", f"{other}.ipynb", f"{other}.html"):
-            (folder / old).unlink(missing_ok=True)
-        os.replace(output, folder / f"{kept}.ipynb")
-        (folder / f"{kept}.html").write_text(page, encoding="utf-8")
-        write_json(folder / "run.json", record)
+        try:
+            execute(notebook, path.parent, environment, progress, temporary)
+        except Exception as raised:  # whatever ended the cells, what was computed is kept
+            if not (error := getattr(raised, "record", None)):
+                raise
+        lines = claims_file.read_text(encoding="utf-8").splitlines(keepends=True) if claims_file.exists() else []
+    whole = [line for line in lines if line.endswith("\n")]  # a kernel may die while it writes one
+    record |= {
+        "seconds": round(time.perf_counter() - start, 2),
+        "status": "failed" if error else "done",
+        "error": error,
+        "claims": list({c["id"]: c | {"rule": _rule(c["id"])} for c in map(json.loads, whole)}.values()),
+    }
+    # run.json goes first and comes last: whatever stands in the folder without it counts as nothing.
+    for old in ("run.json", *(f"{kept}{path.stem}{kind}" for kept in ("", "failed-") for kind in (".ipynb", ".html"))):
+        (folder / old).unlink(missing_ok=True)
+    kept = folder / f"{'failed-' if error else ''}{path.stem}.ipynb"
+    with replacing(kept) as stream:  # half a surrogate pair that a cell printed is written as JSON escapes it
+        stream.write(writes(notebook).encode("utf-8", "backslashreplace"))
+    write_json(folder / "run.json", record)
+    _write_page(kept)
     if error:
         raise NotebookFailed(record)
     return record
 
 
-def _execute(path, output, changed, environment, progress):
-    """Execute with papermill; return None, or which cell raised what."""
-    import papermill
-    from papermill.clientwrap import PapermillNotebookClient
-    from papermill.engines import Engine, papermill_engines
-    from papermill.log import logger
+def _write_page(kept):
+    """Write a kept notebook as HTML beside it, or say in a line why not."""
+    from nbconvert import HTMLExporter
 
-    class _WithEnvironment(Engine):
-        """papermill's own engine, with an environment for the kernel and a call after every cell."""
-
-        @classmethod
-        def execute_managed_notebook(cls, nb_man, kernel_name, **_):
-            complete, total = nb_man.cell_complete, len(nb_man.nb.cells)
-
-            def cell_complete(cell, cell_index=None, **kwargs):
-                complete(cell, cell_index=cell_index, **kwargs)
-                if progress:
-                    progress(cell_index + 1, total)
-
-            nb_man.cell_complete = cell_complete
-            quiet = {"log": logger, "extra_arguments": ["--IPKernelApp.log_level=40"]}
-            return PapermillNotebookClient(nb_man, kernel_name=kernel_name, **quiet).execute(env=environment)
-
-    papermill_engines.register("gencap", _WithEnvironment)
-    logger.setLevel("ERROR")  # it warns of entries it cannot parse; ours are checked already
     try:
-        papermill.execute_notebook(
-            path,
-            output,
-            changed,
-            engine_name="gencap",
-            kernel_name="python3",
-            language="python",
-            progress_bar=False,
-            cwd=path.parent,
-        )
-    except papermill.PapermillExecutionError as error:
-        plain = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
-        return {"cell": error.exec_count, "name": error.ename, "message": error.evalue, "traceback": plain}
+        page = HTMLExporter(template_name="lab").from_filename(str(kept))[0]
+        with replacing(kept.with_suffix(".html")) as stream:
+            stream.write(page.encode("utf-8", "replace"))
+    except Exception as problem:
+        why = " ".join(f"{type(problem).__name__}: {problem}".split())
+        print(f"gencap: {kept.name} is kept without its page: {why[:300]}", file=sys.stderr)
+
+
+def _running():
+    """Begin of the name of this process's temporary folders."""
+    return f".running-{platform.node()}-{os.getpid()}-"
+
+
+def _clear_killed(runs):
+    """Remove the temporary folders of this machine's runs that were killed."""
+    import psutil
+
+    for folder in runs.glob(f"*/*/.running-{platform.node()}-*-*"):
+        process = folder.name.split("-")[-2]
+        if process.isdecimal() and not psutil.pid_exists(int(process)):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_json(path, value):
@@ -370,6 +436,29 @@ def notebooks():
     return sorted((project_folder() / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 
 
+def project_notebooks():
+    """Return `notebooks()` of a folder that is a project of gencap's.
+
+    Raises
+    ------
+    ParameterError
+        There are none, or the folder is somebody else's.
+    """
+    paths, project = notebooks(), project_folder()
+    with contextlib.suppress(OSError):
+        if re.search(r"^name *= *.gencap.$", (project / "pyproject.toml").read_text(encoding="utf-8"), re.M) and paths:
+            return paths
+    for path in paths:
+        with contextlib.suppress(ParameterError):
+            code = [c.source for c in read_notebook(path).cells if c.cell_type == "code"]
+            if re.search(r"\bgencap\b", "\n".join(code)) or "profile" in parameters(path):
+                return paths
+    raise ParameterError(
+        f"no notebooks of gencap in {project / 'notebooks'}: looked for NN_name.ipynb, one of which names gencap or "
+        f"has a parameter profile, or beside which a pyproject.toml is named gencap; {len(paths)} others are there"
+    )
+
+
 def run_all(paths, profile="quick", jobs=None):
     """Execute notebooks side by side, each in a process of its own, with a bar for each; finished ones are skipped.
 
@@ -384,62 +473,90 @@ def run_all(paths, profile="quick", jobs=None):
     -------
     list of dict
         The record of each notebook, in the order given; those that failed say so.
+
+    Raises
+    ------
+    OSError
+        build/ cannot be written; nothing was started.
     """
     from tqdm import tqdm
 
-    stop, lock, children = threading.Event(), threading.Lock(), []
-    # A group of its own: Ctrl-C reaches a child once, through us.
-    group = (
-        {"start_new_session": True} if os.name == "posix" else {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    )
+    runs, stop = project_folder() / "build" / "runs", threading.Event()
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=runs).close()
+    except OSError as error:
+        raise OSError(f"nothing was started: {runs} cannot be written: {error}") from None
+    # A group of its own, on POSIX and on Windows: Ctrl-C reaches a child once, through us.
+    apart = {"start_new_session": True, "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
 
     def lost(path, values, name, message, traceback=""):
         """The record of a notebook that could not leave one itself."""
-        error = {"cell": "none", "name": name, "message": message, "traceback": traceback}
-        record = {"notebook": path.name, "parameters": values, "changed": [], "profile": profile, "seed": None}
-        return record | {"seconds": 0.0, "status": "failed", "error": error, "claims": []}
+        error = {"cell": None, "name": name, "message": message, "traceback": traceback}
+        record = _begun(path.resolve(), values, []) | {"profile": profile, "inputs": {}, "claims": []}
+        return record | {"seconds": 0.0, "status": "failed", "error": error}
 
     def one(path):
         try:
             pairs = [("profile", profile)] if "profile" in parameters(path) else []
-            values = read_values(path, pairs)
-        except ParameterError as error:
-            return lost(path, {}, "ParameterError", str(error))
+            return child(path, pairs, read_values(path, pairs))
+        except Exception as error:  # never ends the others
+            return lost(path, {}, type(error).__name__, str(error))
+
+    def child(path, pairs, values):
+        result = run_folder(path, values) / "run.json"
         if record := finished(path, values):
             tqdm.write(f"{path.name}: unchanged since its last run", file=sys.stderr)
+            if not (kept := result.with_name(f"{path.stem}.html")).exists():
+                _write_page(kept.with_suffix(".ipynb"))
             return record
-        result = run_folder(path, values) / "run.json"
         result.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "gencap", "run", str(path), "--cells"]
+        command = [sys.executable, "-m", "gencap", "run", str(path), "--child"]
         command += [word for pair in pairs for word in ("-p", *pair)]
-        with lock:
-            if stop.is_set():
-                return None
-            child = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", **group
-            )
-            children.append(child)
+        if stop.is_set():
+            return None
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        process = subprocess.Popen(command, **pipes, **apart, env=os.environ | UTF8, encoding="utf-8", errors="replace")
         said = []
         quiet = 0.1 if sys.stderr.isatty() else 30
-        total = len(read_notebook(path)["cells"])
-        with tqdm(total=total, desc=path.stem, unit="cell", mininterval=quiet, dynamic_ncols=True) as bar:
-            for line in child.stdout:
-                if found := re.fullmatch(r"cell (\d+)/(\d+)\n", line):
-                    bar.total = int(found[2])
-                    bar.update(int(found[1]) - bar.n)
-                else:
-                    said.append(line)
-        child.wait()
-        return read_record(result) or lost(path, values, "exit status", child.returncode, "".join(said).strip())
+        with tqdm(desc=path.stem, unit="cell", mininterval=quiet, dynamic_ncols=True) as bar:
+
+            def listen():
+                for line in process.stdout:
+                    if found := re.fullmatch(r"cell (\d+)/(\d+)\n", line):
+                        bar.total = int(found[2])
+                        bar.update(int(found[1]) - bar.n)
+                    else:
+                        said.append(line)
+
+            # Read until the child ends, not until the pipe does: something it started may hold that open.
+            listener = threading.Thread(target=listen, daemon=True)
+            listener.start()
+            while process.poll() is None:
+                if stop.wait(0.1):
+                    process.stdin.close()  # it ends by that, as it does when we are killed
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(20)
+                    process.kill()
+            listener.join(1)
+        if stop.is_set():
+            return None
+        if record := read_record(result):
+            for line in said:
+                if re.match(r"gencap: .* is kept without its page", line):
+                    tqdm.write(line.rstrip(), file=sys.stderr)
+            return record
+        record = lost(path, values, "exit status", process.returncode, "".join(said).strip())
+        record["inputs"] = inputs(path, values)
+        with contextlib.suppress(OSError):
+            write_json(result, record)
+        return record
 
     with ThreadPoolExecutor(jobs or min(2, os.cpu_count() or 1)) as pool:
         try:
             return list(pool.map(one, map(Path, paths)))
         except BaseException:
             stop.set()
-            with lock:
-                for child in children:  # one that has ended gets no signal
-                    child.send_signal(signal.SIGINT) if os.name == "posix" else child.terminate()
             raise
 
 
@@ -453,10 +570,10 @@ def gather_claims(records):
     merged = {}
     for run_ in [r for r in records if r["status"] == "done"] + list(_full_runs(unchanged=True).values()):
         for claim in run_["claims"]:
-            key = claim["id"], run_["notebook"]
+            key = claim["id"], Path(run_["notebook"]).name
             if claim["verdict"] != "needs data" or key not in merged:
                 kept = {k: claim[k] for k in ("id", "published", "obtained", "verdict", "reason")}
-                merged[key] = kept | {"notebook": run_["notebook"], "profile": run_["profile"]}
+                merged[key] = kept | {"notebook": Path(run_["notebook"]).name, "profile": run_["profile"]}
     # An older run may hold a claim that has left the ledger since.
     order = {id: n for n, id in enumerate(claims.published())}
     return sorted((c for c in merged.values() if c["id"] in order), key=lambda c: (order[c["id"]], c["notebook"]))
@@ -464,11 +581,18 @@ def gather_claims(records):
 
 def _full_runs(unchanged=False):
     """The finished full-profile run in build/runs of each notebook: {notebook: record}."""
-    here = {path.name: path for path in notebooks()}
-    full = map(read_record, (project_folder() / "build" / "runs").glob("*/*/run.json"))
-    full = [r for r in full if r and r["profile"] == "full" and r["changed"] == ["profile"] and r["status"] == "done"]
-    full = [r for r in sorted(full, key=lambda r: r["started"]) if r["notebook"] in here]
-    return {r["notebook"]: r for r in full if not unchanged or _unchanged(here[r["notebook"]], r, r["parameters"])}
+    found = {}
+    for path in notebooks():
+        for record in sorted(_records(path), key=lambda r: r["started"]):
+            full = record["profile"] == "full" and record["changed"] == ["profile"] and record["status"] == "done"
+            if full and (not unchanged or _unchanged(path, record, record["parameters"])):
+                found[path.name] = record
+    return found
+
+
+def _records(path):
+    """What the runs of a notebook left: a list of records."""
+    return list(filter(None, map(read_record, run_folder(path, {}).parent.glob("*/run.json"))))
 
 
 def _rule(id):
@@ -495,7 +619,7 @@ def keep():
 
     The record of a notebook that was not run again stays as it is; that of a notebook that is gone goes.
     """
-    before, here = _shipped(), {path.name for path in notebooks()}
+    before, here = _shipped(), {path.name for path in project_notebooks()}
     runs = _full_runs().items()
     new = {name: _kept(r) for name, r in runs if r["started"] > before.get(name, {"started": ""})["started"]}
     records = {name: record for name, record in sorted((before | new).items()) if name in here}
@@ -527,7 +651,6 @@ def last_record(path, profiles=("quick", "full")):
 
     Its "stale" says whether its inputs have changed since.
     """
-    found = (project_folder() / "build" / "runs" / Path(path).stem).glob("*/run.json")
-    found = [r for r in map(read_record, found) if r and set(r["changed"]) <= {"profile"} and r["profile"] in profiles]
+    found = [r for r in _records(path) if set(r["changed"]) <= {"profile"} and r["profile"] in profiles]
     latest = max(found, key=lambda r: r["started"], default=None)
     return latest and latest | {"stale": not _unchanged(path, latest, latest["parameters"])}

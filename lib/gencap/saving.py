@@ -5,9 +5,9 @@ import io
 import os
 
 import nbformat
-from nbclient import NotebookClient
 from PIL import Image
 
+from .execution import execute
 from .resources import project_folder, replacing
 
 __all__ = ["save_executed"]
@@ -37,8 +37,7 @@ def save_executed(path):
     """
     notebook = nbformat.read(path, as_version=4)
     environment = {name: value for name, value in os.environ.items() if name != "GENCAP_DATA"}
-    where = {"metadata": {"path": os.path.dirname(path) or "."}}
-    NotebookClient(notebook, timeout=None, kernel_name="python3", resources=where).execute(env=environment)
+    execute(notebook, os.path.dirname(path) or ".", environment)
     shrink(notebook)
     with replacing(path, "w") as stream:
         nbformat.write(notebook, stream)

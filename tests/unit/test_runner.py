@@ -35,7 +35,7 @@ def notebook(path, *cells, parameters=PARAMETERS):
         cells=[v4.new_markdown_cell(f"# About {path.stem}"), *tagged, *map(v4.new_code_cell, cells)],
         metadata={"kernelspec": kernel},
     )
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(exist_ok=True, parents=True)
     nbformat.write(written, path)
     return path
 
@@ -44,6 +44,7 @@ def notebook(path, *cells, parameters=PARAMETERS):
 def project(tmp_path, monkeypatch):
     """An empty project as the current folder."""
     (tmp_path / "notebooks").mkdir()
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "gencap"\n', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GENCAP_DATA", raising=False)
     return tmp_path
@@ -78,6 +79,7 @@ def test_entries_of_the_parameters_cell_are_read(tmp_path):
         ("noise", "1", 1.0),
         ("shifts", "[-5, 2.5]", [-5.0, 2.5]),
         ("shifts", "2", [2.0]),
+        ("shifts", "(-.5, 1,)", [-0.5, 1.0]),
         ("paired", "True", True),
         ("note", "1..2", "1..2"),
     ],
@@ -102,6 +104,16 @@ def test_accepted_values(tmp_path, name, text, value):
         ("noise", "inf", "not accepted"),
         ("shifts", "1,9", "9.0 is not accepted"),
         ("shifts", "[1,]x", "not of type list[float]"),
+        ("shifts", "[0,-.5", "not of type list[float]"),
+        ("shifts", "0,-.5)", "not of type list[float]"),
+        ("shifts", "[[0]]", "not of type list[float]"),
+        ("shifts", "[]", "not of type list[float]"),
+        ("shifts", "-9", "-9.0 is not accepted"),
+        ("shifts", "-0.5,-x", "'-0.5,-x' is not of type list[float]"),
+        ("seed", "1_0", "'1_0' is not of type int"),
+        ("noise", "0_0.5", "not of type float"),
+        ("noise", "-inf", "-inf is not accepted"),
+        ("noise", "-3e-1", "-0.3 is not accepted"),
         ("paired", "2", "not of type bool"),
         ("profile", "slow", "one of: quick, full"),
     ],
@@ -114,6 +126,60 @@ def test_the_command_refuses_and_names_what_is_accepted(project, capsys, name, t
     assert not (project / "build").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "changed"),
+    [
+        (["shifts", "-3e-1"], {"shifts": [-0.3]}),
+        (["shifts", "-1E0"], {"shifts": [-1.0]}),
+        (["shifts", "-0.5,-1", "-p", "seed", "3"], {"shifts": [-0.5, -1.0], "seed": 3}),
+        (["shifts", "-.5, -.3"], {"shifts": [-0.5, -0.3]}),
+        (["note", "-x"], {"note": "-x"}),
+    ],
+)
+def test_a_value_may_begin_with_a_minus(project, monkeypatch, words, changed):
+    seen = []
+
+    def run(path, values, progress=None):
+        seen.append(values)
+        raise runner.ParameterError("read")
+
+    monkeypatch.setattr(runner, "run", run)
+    path = notebook(project / "notebooks" / "00_a.ipynb", "1")
+    assert __main__.main(["run", str(path), "-p", *words]) == 2
+    assert seen == [runner.read_values(path, []) | changed]
+
+
+def test_a_parameter_given_twice_is_refused_by_name(project, capsys):
+    path = notebook(project / "notebooks" / "00_a.ipynb", "1")
+    assert __main__.main(["run", str(path), "-p", "seed", "6", "-p", "noise", "1", "-p", "seed", "7"]) == 2
+    assert capsys.readouterr().err == "gencap: seed is given 2 times; accepted is once\n"
+
+
+def test_a_path_starts_where_the_command_was_given(tmp_path, monkeypatch):
+    source = """\
+data: str = ""  # a table of your own, CSV; empty takes the yeast genes
+folder: str = "results"  # folder of the results
+kind: str = "file"  # one of: file, table
+note: str = ""  # free text
+"""
+    path = notebook(tmp_path / "notebooks" / "a.ipynb", parameters=source)
+    monkeypatch.chdir(tmp_path)
+    pairs = [("data", "own/table.csv"), ("kind", "table"), ("note", "own/table.csv")]
+    expected = {"data": str(tmp_path / "own" / "table.csv"), "folder": "results", "kind": "table"}
+    assert runner.read_values(path, pairs) == expected | {"note": "own/table.csv"}
+    for text in ("", "https://example.org/table.csv", str(tmp_path / "table.csv")):
+        assert runner.read_values(path, [("data", text)])["data"] == text
+
+
+def test_a_list_of_options_ends_at_a_semicolon(tmp_path):
+    source = 'kind: str = "a"  # one of: a, b c; a: months, the last ten are used; b c: all columns'
+    path = notebook(tmp_path / "a.ipynb", parameters=source)
+    assert runner.parameters(path)["kind"].options == ["a", "b c"]
+    assert runner.read_values(path, [("kind", "b c")]) == {"kind": "b c"}
+    with pytest.raises(runner.ParameterError, match="is not accepted"):
+        runner.read_values(path, [("kind", "the last ten are used")])
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"cells": 3}', '{"cells": [{}]}', "{}"])
 def test_a_file_that_is_no_notebook_is_refused(project, capsys, text):
     (project / "a.ipynb").write_text(text, encoding="utf-8")
@@ -122,10 +188,67 @@ def test_a_file_that_is_no_notebook_is_refused(project, capsys, text):
     assert capsys.readouterr().err.count("cannot be read as a notebook") == 2
 
 
-@pytest.mark.parametrize("source", ["seed: int = 1 +", "seed = len('abc')", "a, b = 1, 2", "seed: int"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "seed: int = 1 +",
+        "seed = len('abc')",
+        "a, b = 1, 2",
+        "seed: int",
+        "import os\nseed: int = 1",
+        "seed: int = 1\nif seed: seed = 2",
+        "'a text'",
+        "seed: int = 1\nseed += 1",
+        "sigma: float | None = None",
+        "sigma = None",
+        "sigma: Optional[float] = 1.0",
+        "sizes: list[list[int]] = [[1]]",
+        "colours: dict = {}",
+    ],
+)
 def test_a_parameters_cell_of_another_form_is_refused(tmp_path, source):
     with pytest.raises(runner.ParameterError, match="name: type = literal"):
         runner.parameters(notebook(tmp_path / "a.ipynb", parameters=source))
+
+
+def test_lists_without_annotation_have_the_type_of_their_entries(tmp_path):
+    path = notebook(tmp_path / "a.ipynb", parameters='names = ["a"]\nsizes = (1, 2)\nnothing = []')
+    assert [p.type for p in runner.parameters(path).values()] == ["list[str]", "tuple[int]", "list[float]"]
+    assert runner.read_values(path, [("names", "b, 'c'"), ("sizes", "3")]) == {
+        "names": ["b", "c"],
+        "sizes": [3],
+        "nothing": [],
+    }
+
+
+CELL = {"cell_type": "code", "source": "1", "metadata": {}, "outputs": [], "execution_count": None}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"nbformat": 3, "worksheets": []},
+        {"nbformat": 3, "cells": []},
+        {"metadata": None},
+        {"cells": [{k: v for k, v in CELL.items() if k != "metadata"}]},
+        {"cells": [CELL | {"metadata": None}]},
+        {"cells": [CELL | {"metadata": {"tags": None}}]},
+        {"cells": [CELL | {"source": None}]},
+        {"cells": [None]},
+    ],
+)
+def test_a_notebook_of_another_form_is_refused_in_a_line(project, capsys, wrong):
+    right = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [CELL]}
+    (project / "a.ipynb").write_text("\ufeff" + json.dumps(right), encoding="utf-8")
+    assert runner.read_values("a.ipynb", []) == {}  # a byte order mark is none
+    broken = right | wrong
+    if "worksheets" in wrong:
+        del broken["cells"]
+    (project / "a.ipynb").write_text(json.dumps(broken), encoding="utf-8")
+    assert __main__.main(["run", "a.ipynb"]) == 2
+    said = capsys.readouterr().err
+    assert "a.ipynb cannot be read as a notebook: " in said and said.count("\n") == 1
+    assert not (project / "build").exists()
 
 
 def test_what_is_no_notebook_is_not_saved(project, capsys):
@@ -162,6 +285,41 @@ def test_help_lists_the_parameters(tmp_path, capsys):
     assert len(lines) == 7 and lines[0] == "profile (str, default 'quick'; one of: quick, full)"
 
 
+# Where notebooks are looked for -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["all", "report", "keep"])
+def test_outside_a_project_the_place_is_named_and_nothing_is_run(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runner, "run_all", None)
+    monkeypatch.setattr(runner, "project_folder", lambda: tmp_path)
+
+    def refused(count):
+        assert __main__.main([command]) == 2
+        said = capsys.readouterr().err
+        assert f"no notebooks of gencap in {tmp_path / 'notebooks'}" in said and f"{count} others" in said
+        assert not (tmp_path / "build").exists() and not (tmp_path / "data").exists()
+
+    refused(0)
+    notebook(tmp_path / "notebooks" / "07_mine.ipynb", "import numpy", parameters="alpha = 0.1")
+    (tmp_path / "notebooks" / "08_broken.ipynb").write_text("{", encoding="utf-8")
+    refused(2)
+
+
+def test_a_project_is_known_by_its_name_or_its_notebooks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mine = notebook(tmp_path / "notebooks" / "07_mine.ipynb", "import numpy", parameters="")
+    for cells, source in ((["import gencap as gc"], ""), (["1"], 'profile: str = "quick"')):
+        other = notebook(tmp_path / "notebooks" / "08_other.ipynb", *cells, parameters=source)
+        assert runner.project_notebooks() == [mine, other]
+    other.unlink()
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "gencap-of-mine"\n', encoding="utf-8")
+    with pytest.raises(runner.ParameterError):
+        runner.project_notebooks()
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "gencap"\n', encoding="utf-8")
+    assert runner.project_notebooks() == [mine]
+
+
 # One run ------------------------------------------------------------------------------------------------------------
 
 
@@ -190,11 +348,45 @@ def test_a_run_leaves_notebook_page_and_record(project):
 def test_a_cell_that_raises_is_named_and_kept(project, capsys):
     path = notebook(project / "notebooks" / "00_a.ipynb", "if seed == 8: 1 / 0")
     assert __main__.main(["run", str(path), "-p", "seed", "8"]) == 1
-    assert "00_a.ipynb: cell 3 raised ZeroDivisionError: division by zero" in capsys.readouterr().err
+    assert "00_a.ipynb: cell 2 raised ZeroDivisionError: division by zero" in capsys.readouterr().err
     folder = runner.run_folder(path, runner.read_values(path, [("seed", "8")]))
     assert sorted(f.name for f in folder.iterdir()) == ["failed-00_a.html", "failed-00_a.ipynb", "run.json"]
     assert runner.read_record(folder / "run.json")["status"] == "failed"
     assert runner.finished(path, runner.read_values(path, [("seed", "8")])) is None
+
+
+def test_a_run_is_the_same_whatever_the_user_s_settings_and_is_kept_without_a_page(project, monkeypatch, capfd):
+    """A folder with braces, space and umlaut, a display, start-up files, a relative data folder, a page that fails."""
+    folder = project / "ü {x} {seed}"
+    startup = project / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "00.py").write_text("print = lambda *_: None", encoding="utf-8")
+    (project / "startup.py").write_text("seed = 'of PYTHONSTARTUP'", encoding="utf-8")
+    (project / "own").mkdir()
+    settings = {"MPLBACKEND": "Agg", "IPYTHONDIR": startup.parents[1], "PYTHONSTARTUP": project / "startup.py"}
+    for name, value in (settings | {"GENCAP_DATA": "own"}).items():
+        monkeypatch.setenv(name, str(value))
+    path = notebook(
+        folder / "00_a.ipynb",
+        "import os, sys\nprint(os.environ['GENCAP_DATA'], sys.flags.utf8_mode, seed)",
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2]);",
+        parameters="seed: int = 7",
+    )
+    saved = nbformat.read(path, 4)
+    saved.cells.append(nbformat.v4.new_markdown_cell("![plan](attachment:plan.png)"))
+    nbformat.write(saved, path)
+    record = runner.run(path, {"seed": 8})
+    assert record["status"] == "done" and record["notebook"] == "ü {x} {seed}/00_a.ipynb"
+    kept = runner.run_folder(path, {"seed": 8})
+    assert sorted(f.name for f in kept.iterdir()) == ["00_a.ipynb", "run.json"]
+    assert runner.read_record(kept / "run.json") == record and runner.finished(path, {"seed": 8}) == record
+    said = capfd.readouterr().err
+    assert said.startswith("gencap: 00_a.ipynb is kept without its page: ") and said.count("\n") == 1
+    cells = nbformat.read(kept / "00_a.ipynb", 4).cells
+    assert cells[-3].outputs[0].text == f"{project / 'own'} 1 8\n"
+    assert "image/png" in cells[-2].outputs[0].data
+    (kept / "00_a.ipynb").unlink()
+    assert runner.finished(path, {"seed": 8}) is None
 
 
 def test_a_failure_takes_the_place_of_an_older_success_and_the_other_way_round(project):
@@ -239,6 +431,50 @@ def test_every_input_counts(project, monkeypatch):
     assert changed() == {"notebook"}
     notebook(path, "2")
     assert changed() == {"notebook", "code"}
+    notebook(path, "1")
+    assert changed() == set()
+    monkeypatch.setattr(runner, "versions", lambda: {"python": "3.11.0", "numpy": "1.99.old", "processor": "another"})
+    assert runner.inputs(path, values)["packages"] == {"python": "3.11.0", "numpy": "1.99.old"}
+    assert changed() == {"packages"}
+
+
+def test_after_another_version_of_a_package_a_notebook_is_run_again(project, monkeypatch):
+    path = notebook(project / "notebooks" / "00_a.ipynb", "1")
+    values = runner.read_values(path, [])
+    assert fake_run(path, values, "quick", "reproduced", changed=()) == runner.finished(path, values)
+    before = runner.versions()
+    monkeypatch.setattr(runner, "versions", lambda: before | {"numpy": "1.99.old"})
+    assert runner.finished(path, values) is None and runner.last_record(path)["stale"]
+
+
+def test_a_copy_elsewhere_is_another_notebook(project):
+    first = notebook(project / "notebooks" / "00_a.ipynb", "1")
+    places = [project / "other" / "00_a.ipynb", project / "notebooks" / "solutions" / "00_a.ipynb"]
+    folders = {runner.run_folder(path, {}) for path in (first, *places)}
+    assert len(folders) == 3 and {f.parent.parent for f in folders} == {project / "build" / "runs"}
+    assert runner.run_folder(first, {}) == runner.run_folder("notebooks/00_a.ipynb", {})
+    assert runner.run_folder(first, {}).parent.name == "00_a"
+    dots = {runner.run_folder(project / "notebooks" / name, {}).parent.parent for name in ("...ipynb", "..ipynb")}
+    assert dots == {project / "build" / "runs"}
+    values = runner.read_values(first, [])
+    record = fake_run(first, values, "quick", "refuted", changed=())
+    copy = fake_run(notebook(places[0], "2"), values, "quick", "reproduced", changed=(), started="2026-01-02")
+    assert runner.last_record(first) == record | {"stale": False}
+    assert runner.last_record(places[0])["claims"] == copy["claims"] != record["claims"]
+
+
+def test_folders_of_killed_runs_go_and_those_of_living_ones_stay(project):
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    runs, (prefix, mine) = project / "build" / "runs", runner._running().removesuffix("-").rsplit("-", 1)
+    gone, living, elsewhere = (
+        runs / "00_a" / "0" / name
+        for name in (f"{prefix}-{child.pid}-x_1", f"{prefix}-{mine}-x_2", f".running-elsewhere-{child.pid}-x_3")
+    )
+    for folder in (gone, living, elsewhere):
+        (folder / "profile").mkdir(parents=True)
+    runner._clear_killed(runs)
+    assert not gone.exists() and living.exists() and elsewhere.exists()
 
 
 # Interruption -------------------------------------------------------------------------------------------------------
@@ -249,9 +485,9 @@ def start():
     """A function that starts the command line in a process of its own; what still runs at the end is interrupted."""
     started = []
 
-    def go(*words):
+    def go(*words, encoding="utf-8"):
         command = [sys.executable, "-m", "gencap", *map(str, words)]
-        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding=encoding))
         return started[-1]
 
     yield go
@@ -261,7 +497,7 @@ def start():
         child.communicate(timeout=30)
 
 
-def wait_for(condition, seconds=40):
+def wait_for(condition, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it never came"
@@ -284,10 +520,22 @@ def test_an_interrupted_run_leaves_nothing_half_written_and_no_process(project, 
     child, pid = start("run", path), project / "notebooks" / "pid"
     wait_for(lambda: pid.exists() and pid.read_text())
     child.send_signal(signal.SIGINT)
-    assert child.wait(20) == 130
+    assert child.wait(40) == 130
     assert "interrupted" in child.stderr.read()
     assert list(runner.run_folder(path, {}).iterdir()) == []
-    wait_for(lambda: not alive(int(pid.read_text())), 10)
+    wait_for(lambda: not alive(int(pid.read_text())), 20)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL exists on POSIX only")
+def test_when_all_is_killed_its_notebooks_and_their_kernels_end(project, start):
+    slow = "import os, pathlib, time\npathlib.Path('pid').write_text(f'{os.getppid()} {os.getpid()}')\ntime.sleep(60)"
+    path = notebook(project / "notebooks" / "00_a.ipynb", slow, parameters="")
+    child, pids = start("all"), project / "notebooks" / "pid"
+    wait_for(lambda: pids.exists() and " " in pids.read_text())
+    child.kill()
+    for pid in map(int, pids.read_text().split()):
+        wait_for(lambda pid=pid: not alive(pid), 20)
+    wait_for(lambda: list(runner.run_folder(path, {}).iterdir()) == [], 20)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT from outside exists on POSIX only")
@@ -300,14 +548,16 @@ def test_after_an_interruption_only_the_unfinished_notebooks_run_again(project, 
     child = start("all")
     wait_for(lambda: (runner.run_folder(first, {}) / "run.json").exists() and (folder / "started").exists())
     child.send_signal(signal.SIGINT)
-    assert child.wait(20) == 130
+    assert child.wait(40) == 130
     assert runner.read_record(runner.run_folder(folder / "01_slow.ipynb", {}) / "run.json") is None
     (folder / "go").touch()
+    page = runner.run_folder(first, {}) / "00_quick.html"
+    page.unlink(missing_ok=True)  # as if the interruption had come before it
     child = start("all")
-    _, errors = child.communicate(timeout=60)
+    _, errors = child.communicate(timeout=120)
     assert child.returncode == 0
     assert "00_quick.ipynb: unchanged" in errors and "01_slow.ipynb: unchanged" not in errors
-    assert (folder / "runs").read_text() == "quick "
+    assert (folder / "runs").read_text() == "quick " and page.exists()
 
 
 # All of them, and the report ----------------------------------------------------------------------------------------
@@ -347,6 +597,83 @@ def test_a_failing_notebook_is_in_report_and_exit_status_and_the_others_run(proj
     assert "changed since" in (project / "build" / "report.html").read_text(encoding="utf-8")
 
 
+def test_dying_kernels_and_odd_letters_end_no_other_notebook(project, start, monkeypatch):
+    folder = project / "notebooks"
+    dies = """\
+import os
+import gencap as gc
+gc.claims.check("cc-075", 5, holds=True)
+with open(os.environ["GENCAP_CLAIMS_FILE"], "a") as file: file.write('{"id": "cc-0')
+os._exit(3)"""
+    notebook(folder / "00_dies.ipynb", "print('hours of work')", dies, "1", parameters="")
+    shutil.copy(notebook(folder / "x.ipynb", "raise ValueError('Größe → fehlt')"), folder / "01_umlaut.ipynb")
+    monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
+    child = start("all", encoding="cp1252")
+    out, errors = child.communicate(timeout=120)
+    assert child.returncode == 1 and "2 notebooks, 2 failed" in out, errors
+    assert "notebooks/00_dies.ipynb: cell 2 raised DeadKernelError: Kernel died" in errors
+    assert "notebooks/01_umlaut.ipynb: cell 2 raised ValueError: Größe \\u2192 fehlt" in errors
+    kept = runner.run_folder(folder / "00_dies.ipynb", {})
+    assert sorted(f.name for f in kept.iterdir()) == ["failed-00_dies.html", "failed-00_dies.ipynb", "run.json"]
+    record = runner.read_record(kept / "run.json")
+    assert [c["id"] for c in record["claims"]] == ["cc-075"]  # a line that was not written to its end is none
+    error = record["error"]
+    assert (error["cell"], error["name"], error["traceback"]) == (
+        2,
+        "DeadKernelError",
+        "exit status of the kernel: 3",
+    )
+    cells = nbformat.read(kept / "failed-00_dies.ipynb", 4).cells
+    assert cells[1].outputs[0].text == "hours of work\n" and cells[2].outputs[0].ename == "DeadKernelError"
+    page = (project / "build" / "report.html").read_text(encoding="utf-8")
+    assert "DeadKernelError" in page and "Größe → fehlt" in page
+
+
+def test_before_anything_starts_the_build_folder_is_tried(project, monkeypatch, capsys):
+    notebook(project / "notebooks" / "00_a.ipynb", "1")
+    (project / "build").mkdir()
+    (project / "build" / "runs").write_text("in the way", encoding="utf-8")
+    monkeypatch.setattr(subprocess, "Popen", None)  # nothing can be started
+    assert __main__.main(["all"]) == 1
+    said = capsys.readouterr().err
+    assert f"nothing was started: {project / 'build' / 'runs'} cannot be written" in said and said.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell script")
+def test_a_pipe_that_stays_open_does_not_keep_all(project, monkeypatch):
+    """Something that a child started holds the pipe; the child itself has ended."""
+    script = project / "python"
+    script.write_text("#!/bin/sh\nsleep 100 &\necho $! > pid\necho said\nexit 3\n", encoding="utf-8")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+    paths = [notebook(project / "notebooks" / f"0{n}_a.ipynb", "1", parameters="") for n in range(2)]
+    start = time.monotonic()
+    try:
+        records = runner.run_all(paths, jobs=1)
+    finally:
+        os.kill(int((project / "pid").read_text()), signal.SIGTERM)
+    assert time.monotonic() - start < 30
+    assert [(r["error"]["name"], r["error"]["message"], r["error"]["traceback"]) for r in records] == [
+        ("exit status", 3, "said")
+    ] * 2
+    assert runner.last_record(paths[0])["error"] == records[0]["error"]  # the report of later shows it as well
+
+
+def test_whatever_goes_wrong_with_one_notebook_the_others_go_on(project, monkeypatch):
+    paths = [notebook(project / "notebooks" / f"0{n}_a.ipynb", "1") for n in range(2)]
+    values = runner.read_values(paths[1], [])
+    second = fake_run(paths[1], values, "quick", "reproduced", changed=())
+
+    def finished(path, values):
+        if path == paths[0]:
+            raise PermissionError("locked")
+        return second
+
+    monkeypatch.setattr(runner, "finished", finished)
+    first, other = runner.run_all(paths)
+    assert first["error"]["name"] == "PermissionError" and other == second
+
+
 def test_a_child_that_dies_is_a_failure(project, monkeypatch):
     path = notebook(project / "notebooks" / "00_a.ipynb", "1", parameters="")
     monkeypatch.setattr(sys, "executable", "false" if os.name == "posix" else "where")
@@ -360,7 +687,7 @@ def fake_run(path, values, profile, verdict, changed=("profile",), started="2026
     claim = {"id": "cc-075", "published": "5", "obtained": None, "verdict": verdict, "reason": "", "held": ""}
     claim["rule"] = runner._rule("cc-075")
     record = {
-        "notebook": path.name,
+        "notebook": path.relative_to(runner.project_folder()).as_posix(),
         "parameters": values,
         "changed": list(changed),
         "profile": profile,
@@ -370,9 +697,12 @@ def fake_run(path, values, profile, verdict, changed=("profile",), started="2026
         "seed": 7,
         "versions": runner.versions(),
         "inputs": runner.inputs(path, values),
+        "error": None,
         "claims": [claim],
     }
-    runner.write_json(runner.run_folder(path, values) / "run.json", record)
+    folder = runner.run_folder(path, values)
+    runner.write_json(folder / "run.json", record)
+    shutil.copy(path, folder)
     return record
 
 
@@ -473,7 +803,9 @@ def test_records_of_another_ledger_or_form_do_not_stop_the_report(project):
     record = fake_run(path, values, "quick", "reproduced", changed=())
     gone = record["claims"][0] | {"id": "left-the-ledger"}
     assert [c["id"] for c in runner.gather_claims([record | {"claims": [gone, *record["claims"]]}])] == ["cc-075"]
-    runner.write_json(runner.run_folder(path, values | {"seed": 3}) / "run.json", [1])
+    for n, broken in enumerate(([1], {"status": "done"}, record | {"status": "failed"}, record | {"claims": [{}]})):
+        runner.write_json(runner.run_folder(path, values | {"seed": n}) / "run.json", broken)
+        assert runner.last_record(path) == record | {"stale": False}
     path.write_text("{", encoding="utf-8")
     assert runner.last_record(path)["stale"]
     assert runner.finished(path, values) is None
