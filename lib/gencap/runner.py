@@ -230,11 +230,22 @@ def _unchanged(path, record, values):
     return False
 
 
+# What every reader of a run.json may rely on; one of another version, or edited, that lacks some of it is no record.
+_RECORD = {"notebook": str, "parameters": dict, "changed": list, "profile": object, "seed": object, "versions": dict}
+_RECORD |= {"started": str, "inputs": dict, "seconds": float, "status": str, "claims": list}
+_CLAIM = {"id": str, "published": str, "obtained": object, "verdict": str, "reason": str}
+
+
 def read_record(path):
-    """Return what a run.json holds, or None if there is none."""
-    with contextlib.suppress(OSError, ValueError):
+    """Return what a run.json holds, or None if there is none that has all that is read of it."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         record = json.loads(path.read_text(encoding="utf-8"))
-        return record if isinstance(record, dict) and "status" in record else None
+        whole = [(record, _RECORD), *((claim, _CLAIM) for claim in record["claims"])]
+        if record["status"] != "done":
+            whole.append((record["error"], {"cell": object, "name": str, "message": object, "traceback": str}))
+        "".join(record["changed"])  # a TypeError if they are no names
+        if all(isinstance(part[key], kind) for part, keys in whole for key, kind in keys.items()):
+            return record
 
 
 def versions():
@@ -271,7 +282,7 @@ def run(path, values, progress=None):
     NotebookFailed
         A cell raised. The notebook up to it is kept as failed-NAME.ipynb, and no other result stands beside it.
     """
-    from nbconvert import HTMLExporter
+    from gencap.saving import page
 
     path, folder = Path(path).resolve(), run_folder(path, values)
     folder.mkdir(parents=True, exist_ok=True)
@@ -302,13 +313,13 @@ def run(path, values, progress=None):
             "error": error,
             "claims": list({c["id"]: c | {"rule": _rule(c["id"])} for c in map(json.loads, lines)}.values()),
         }
-        page = HTMLExporter(template_name="lab").from_filename(str(output))[0]
+        html = page(output, path.parent)
         # run.json goes first and comes last: whatever stands in the folder without it counts as nothing.
         kept, other = (f"failed-{path.stem}", path.stem)[:: 1 if error else -1]
         for old in ("run.json", f"{other}.ipynb", f"{other}.html"):
             (folder / old).unlink(missing_ok=True)
         os.replace(output, folder / f"{kept}.ipynb")
-        (folder / f"{kept}.html").write_text(page, encoding="utf-8")
+        (folder / f"{kept}.html").write_text(html, encoding="utf-8")
         write_json(folder / "run.json", record)
     if error:
         raise NotebookFailed(record)
@@ -517,6 +528,7 @@ def full_claims():
     for path in notebooks():
         if run_ := runs.get(path.name):
             since = {"notebook": path.name, "profile": "full", "date": run_["started"][:10]}
+            since["versions"] = run_["versions"]
             changed = not _unchanged(path, run_, {})
             found += [c | since | {"older": changed or c.get("rule") != _rule(c["id"])} for c in run_["claims"]]
     return [claim for claim in found if claim["id"] in claims.published()]
