@@ -64,10 +64,10 @@ def save_executed(path):
     notebook.metadata["gencap"] = {"sources": _sources(notebook), "version": __version__}
     # Widgets are named at random: by their order they are the same every time.
     names = {name: f"{n:032x}" for n, name in enumerate(_state(notebook))}
-    text = re.sub(r"\b[0-9a-f]{32}\b", lambda found: names.get(found[0], found[0]), nbformat.writes(notebook))
+    text = re.sub("(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", lambda m: names.get(m[0], m[0]), nbformat.writes(notebook))
     notebook = nbformat.reads(text, as_version=4)
     if found := faults(notebook):
-        raise ValueError(f"{path}: {'; '.join(found)}")
+        raise ValueError(f"its outputs cannot be saved: {'; '.join(found)}")
     with replacing(path, "w") as stream:
         nbformat.write(notebook, stream)
     return path.stat().st_size
@@ -86,6 +86,8 @@ def faults(notebook):
                 found.append(f"cell {number} shows a widget without its state")
             elif VIEW in data and re.search(r"\b0%\|", data.get("text/plain", "")):
                 found.append(f"cell {number} shows a progress bar at 0 %")
+    if set(_parts(state)) - state.keys():
+        found.append("parts of widgets have no state")
     return found
 
 
@@ -99,14 +101,19 @@ def _state(notebook):
     return notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
 
 
+def _parts(model):
+    """The ids of the widgets that a model is made of."""
+    return re.findall(r"IPY_MODEL_(\w+)", json.dumps(model))
+
+
 def finish_bars(notebook):
     """Put the last state of each progress bar, a line of text, in place of its widget, which shows the first one."""
     state = _state(notebook)
     for data in (output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])):
         label = re.match(r"(.*?) *\d+%\|", data.get("text/plain", ""))
         gone = [data[VIEW]["model_id"]] if VIEW in data and label else []
-        parts = re.findall(r"IPY_MODEL_(\w+)", json.dumps(state.get(gone[0], {}))) if gone else []
-        bar = next((m["state"] for m in map(state.get, parts) if m and m["model_name"] == "FloatProgressModel"), None)
+        models = [state[part] for name in gone for part in _parts(state.get(name)) if part in state]
+        bar = next((m["state"] for m in models if m["model_name"] == "FloatProgressModel"), None)
         if bar:
             total = bar["max"]
             done = bar["value"] if bar["bar_style"] == "danger" else total  # danger: its loop was left early
@@ -114,7 +121,7 @@ def finish_bars(notebook):
             data["text/plain"] = f"{label[1]} {share:4.0%}|{'█' * int(10 * share):10}| {done:.0f}/{total:.0f}".lstrip()
             del data[VIEW]
             while gone:
-                gone += re.findall(r"IPY_MODEL_(\w+)", json.dumps(state.pop(gone.pop(), {})))
+                gone += _parts(state.pop(gone.pop(), None))
 
 
 def shrink(notebook):
