@@ -185,7 +185,7 @@ def _run(record):
     run["text"] = f"{record['seconds']:.0f} s, {status}"
     if failed:
         error = record["error"]
-        cell = f"cell {error['cell']} raised " if error["cell"] else ""
+        cell = "" if error["cell"] is None else f"cell {error['cell']} raised "
         run["failure"] = f"{cell}{error['name']}: {error['message']}"
     with contextlib.suppress(Exception):  # a name, a title or a picture: nothing of these ends a report
         folder = runner.run_folder(project_folder() / record["notebook"], record["parameters"])
