@@ -6,6 +6,7 @@ import hashlib
 import html
 import io
 import json
+import logging
 import os
 import re
 import warnings
@@ -207,5 +208,6 @@ def page(path, folder):
         extra_loaders=[DictLoader({"page.html.j2": _PAGE})],
         template_file="page.html.j2",
         filters={"markdown2html": markdown2html},
+        log=logging.Logger("page", logging.ERROR),  # it counts the images without alternative text at every page
     )
     return exporter.from_notebook_node(notebook, {"metadata": {"name": Path(path).stem}})[0]
