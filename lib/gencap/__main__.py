@@ -121,7 +121,7 @@ def _save(arguments):
     for path in arguments.notebooks:
         try:
             size = save_executed(path)
-        except (CellExecutionError, DeadKernelError) as error:
+        except (CellExecutionError, DeadKernelError, ValueError) as error:
             print(f"gencap: {path} is left as it was: {error}", file=sys.stderr)
             return 1
         print(f"{path}: {size / 1000:.0f} KB", flush=True)

@@ -1,6 +1,7 @@
 """What the machine gives: the project's own files, files that are never half there, and one thread for small loops."""
 
 import os
+import shutil
 import threading
 from contextlib import contextmanager
 from functools import cache
@@ -35,13 +36,18 @@ def project_folder():
 
 @contextmanager
 def replacing(path, mode="wb"):
-    """Open a temporary file beside `path`; it takes the name `path` only when the block ends without an error."""
-    path = Path(path)
+    """Open a temporary file beside `path`; it takes the name `path` only when the block ends without an error.
+
+    A file that is there keeps its permissions, a symbolic link stays one.
+    """
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
     try:
         with temporary.open(mode, encoding=None if "b" in mode else "utf-8") as stream:
             yield stream
+        if path.exists():
+            shutil.copymode(path, temporary)
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)

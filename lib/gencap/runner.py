@@ -388,20 +388,20 @@ def run(path, values, progress=None):
     with replacing(kept) as stream:  # half a surrogate pair that a cell printed is written as JSON escapes it
         stream.write(writes(notebook).encode("utf-8", "backslashreplace"))
     write_json(folder / "run.json", record)
-    _write_page(kept)
+    _write_page(kept, path.parent)
     if error:
         raise NotebookFailed(record)
     return record
 
 
-def _write_page(kept):
-    """Write a kept notebook as HTML beside it, or say in a line why not."""
-    from nbconvert import HTMLExporter
+def _write_page(kept, folder):
+    """Write a kept notebook as HTML beside it, or say in a line why not; `folder` has the pictures it names."""
+    from gencap.saving import page
 
     try:
-        page = HTMLExporter(template_name="lab").from_filename(str(kept))[0]
+        html = page(kept, folder)
         with replacing(kept.with_suffix(".html")) as stream:
-            stream.write(page.encode("utf-8", "replace"))
+            stream.write(html.encode("utf-8", "replace"))
     except Exception as problem:
         why = " ".join(f"{type(problem).__name__}: {problem}".split())
         print(f"gencap: {kept.name} is kept without its page: {why[:300]}", file=sys.stderr)
@@ -508,7 +508,7 @@ def run_all(paths, profile="quick", jobs=None):
         if record := finished(path, values):
             tqdm.write(f"{path.name}: unchanged since its last run", file=sys.stderr)
             if not (kept := result.with_name(f"{path.stem}.html")).exists():
-                _write_page(kept.with_suffix(".ipynb"))
+                _write_page(kept.with_suffix(".ipynb"), path.parent)
             return record
         result.unlink(missing_ok=True)
         command = [sys.executable, "-m", "gencap", "run", str(path), "--child"]
@@ -641,6 +641,7 @@ def full_claims():
     for path in notebooks():
         if run_ := runs.get(path.name):
             since = {"notebook": path.name, "profile": "full", "date": run_["started"][:10]}
+            since["versions"] = run_["versions"]
             changed = not _unchanged(path, run_, {})
             found += [c | since | {"older": changed or c.get("rule") != _rule(c["id"])} for c in run_["claims"]]
     return [claim for claim in found if claim["id"] in claims.published()]

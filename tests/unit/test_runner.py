@@ -766,7 +766,7 @@ def test_a_kept_full_run_is_shown_beside_the_quick_one_and_says_when_it_is_older
     notebook(first, "2")
     said, shown = reported()
     assert shown == [["needs", "full", "profile", "older", "than", "the", "code"], older]
-    assert "; 1 of them older than the code" in said  # of the full run
+    assert "not yet; of an older state: 1 needs full profile\nfull run" in said and said.endswith("state: 1 refuted\n")
 
     # Kept notebook by notebook: another one joins, an earlier run changes nothing, a later one replaces.
     fake_run(second, full, "full", "in part")
