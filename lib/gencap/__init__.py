@@ -39,6 +39,7 @@ _ROOMS = {
     "dominant": ("DominantSets",),
     "expression": (),
     "factorization": (),
+    "keys": (),
     "measures": (),
     "metrics": ("align_labels",),
     "nulls": ("CapacityNull", "capacity_null"),
