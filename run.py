@@ -56,7 +56,7 @@ def stamp(extras):
 
 
 def place():
-    """Return where the checkout is, as a hash: .venv holds its path in many files, and a copy's leads to the original."""
+    """Return where the checkout is, as a hash: .venv holds its path in many files, and a copy's leads back to it."""
     return hashlib.sha256(os.fsencode(os.path.realpath(ROOT))).hexdigest()
 
 

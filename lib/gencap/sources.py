@@ -1,8 +1,8 @@
 """Files of real data: which are embedded, where the others are looked for, and how they are fetched.
 
 Embedded files are read from the package. Others are looked for in the folder that the environment variable GENCAP_DATA
-names, then in the cache, then at the address in `SOURCES`, the one table of addresses and checksums. What is found under
-a registered name with another checksum is refused: a result would be told of data that it is not from.
+names, then in the cache, then at the address in `SOURCES`, the one table of addresses and checksums. What is found
+under a registered name with another checksum is refused: a result would be told of data that it is not from.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ SOURCES = {
 class RegistryRow(NamedTuple):
     """One line of `registry`.
 
-    state is "embedded", "GENCAP_DATA", "other content" (there, with another sha256), "cached", "fetchable" or "missing".
+    state is "embedded", "GENCAP_DATA", "other content" (there, with another sha256), "cached", "fetchable", "missing".
     """
 
     name: str
