@@ -55,13 +55,19 @@ def stamp(extras):
     return digest.hexdigest()
 
 
+def place():
+    """Return where the checkout is, as a hash: .venv holds its path in many files, and a copy's leads back to it."""
+    return hashlib.sha256(os.fsencode(os.path.realpath(ROOT))).hexdigest()
+
+
 def installed():
-    """Return the stamp and the extras of the last complete installation."""
+    """Return place, stamp and extras of the last complete installation."""
     try:
         with open(STAMP) as stream:
-            return stream.read().split()
-    except OSError:
-        return [""]
+            where, before, *had = stream.read().split()
+    except (OSError, ValueError):  # none, or cut off
+        return "", "", []
+    return where, before, had
 
 
 def venv_python():
@@ -74,19 +80,22 @@ def set_up(extras):
     conda = os.environ.get("CONDA_PREFIX")
     if conda and os.path.realpath(conda) == os.path.realpath(sys.prefix):
         return sys.executable  # environment.yml has installed everything
-    before, *had = installed()
+    where, before, had = installed()
     extras = sorted(set(extras) | set(had))
-    if before == stamp(extras) and os.path.exists(venv_python()):
+    if (where, before) == (place(), stamp(extras)) and os.path.exists(venv_python()):
         return venv_python()
     start = time.time()
-    if not os.path.exists(venv_python()):
+    moved = where not in ("", place())
+    if moved:
+        print("gencap: .venv was made in another place (this checkout was copied or moved), or long ago", flush=True)
+    if moved or not os.path.exists(venv_python()):
         print("gencap: making .venv", flush=True)
         subprocess.check_call([sys.executable, "-m", "venv", "--clear", VENV])
     print("gencap: installing into .venv (about a minute, 900 MB)", flush=True)
     what = ["--editable", ".[{}]".format(",".join(extras)), "--constraint", "constraints.txt"]
     subprocess.check_call([venv_python(), "-m", "pip", "install", "--disable-pip-version-check"] + what, cwd=ROOT)
     with open(STAMP, "w") as stream:
-        stream.write("\n".join([stamp(extras)] + extras))
+        stream.write("\n".join([place(), stamp(extras)] + extras))
     print("gencap: set up in {:.0f} s".format(time.time() - start), flush=True)
     return venv_python()
 
@@ -246,6 +255,8 @@ def main(words):
     if message:
         print(message, file=sys.stderr)
         return 1
+    if os.environ.get("GENCAP_DATA"):  # as it is meant where the command is given; the work is done elsewhere
+        os.environ["GENCAP_DATA"] = os.path.abspath(os.environ["GENCAP_DATA"])
     word = words[0] if words else "all"
     if word == "test":
         read_test(words[1:])  # what it does not accept is said before anything is installed

@@ -40,6 +40,7 @@ _ROOMS = {
     "execution": (),
     "expression": (),
     "factorization": (),
+    "keys": (),
     "measures": (),
     "metrics": ("align_labels",),
     "nulls": ("CapacityNull", "capacity_null"),

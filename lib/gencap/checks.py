@@ -208,9 +208,11 @@ def check_boolean(name, X):
 
 
 def check_unmasked(name, X):
-    """Raise ValueError if X has masked entries: behind the mask are numbers that would be taken for data."""
+    """Raise ValueError if X has masked entries or dates: what is behind mask or NaT would be taken for a number."""
     if np.ma.is_masked(X):
         raise ValueError(f"{name} has masked entries; accepted are finite numbers only, fill them first")
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
+        raise ValueError(f"{name} holds dates or times ({X.dtype}); accepted are finite numbers only")
 
 
 def as_array(name, X, dtype):

@@ -575,7 +575,7 @@ def _check_codebook(codebook, n_objects, n_clusters, transformations):
 
 
 def _excess(name, costs):
-    costs = np.asarray(costs, dtype=float)
+    costs = checks.as_array(name, costs, np.float64)
     if costs.ndim != 1 or costs.size == 0 or not np.isfinite(costs).all():
         raise ValueError(f"{name} must be a non-empty 1-D array of finite costs, got shape {costs.shape}")
     # Sums of the same distances in another order differ in the last bits: a tolerance keeps the set equivariant.

@@ -232,10 +232,10 @@ def compare_models(
                     place = dict(model=name, measure=measure, protocol=views.protocol, split=split, null=number)
                     place["setting"] = ", ".join(f"{key}={value}" for key, value in point.items())
                     places.append(place | point)
-                    yield model, views, measure, offered, relative, folder
+                    yield model, views, measure, offered, relative
 
     total = len(sources) * (n_nulls + 1) * len(ways) * len(settings)
-    found = nulls.run_parallel(tasks(), total, n_jobs, progress, "capacities")
+    found = nulls.run_parallel(tasks(), total, n_jobs, progress, "capacities", folder)
     rows = [
         place | {"n_clusters": k} | row
         for place, done in zip(places, found, strict=True)

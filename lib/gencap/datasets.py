@@ -44,6 +44,7 @@ __all__ = [
 FIVE_CENTERS = np.array([(1, 0), (0, 1.5), (-2, 0), (0, -3), (4.25, -4)])  # document 000, section 5.4
 FOUR_CENTERS = np.array([(4, 4), (-4, 4), (-4, -4), (4, -4)], dtype=float)  # document 000, section 6.1.1
 
+WEBKB_WORDS = 1703
 _BLOCK = 256  # rows of a graph drawn at once; part of what a seed means
 
 
@@ -302,17 +303,33 @@ def _read_rows(path, names, delimiter=","):
     return rows
 
 
-def load_webkb():
+def load_webkb(verify=True):
     """Web pages as binary word vectors with two labelings: university and page type.
+
+    Parameters
+    ----------
+    verify : bool
+        False reads a file of GENCAP_DATA with a warning even if its sha256 is not the registered one.
 
     Returns
     -------
     Bunch
         data (877, 1703) uint8, university and page_type (877,) int64, university_names, page_type_names, description.
 
+    Raises
+    ------
+    ValueError
+        A file of other content or of another form.
+    FileNotFoundError
+        There is none.
+
     Source: CMU WebKB, LINQS selection (document 001, section 8.2).
     """
-    rows = _read_rows(fetch("webkb"), ["university", "page_type", "word_ids"], "\t")
+    path = fetch("webkb", verify)
+    rows = _read_rows(path, ["university", "page_type", "word_ids"], "\t")
+    for word in set().union(*(row[2].split() for row in rows)):
+        if not word.isdecimal() or int(word) >= WEBKB_WORDS:
+            raise ValueError(f"{path}: word id {word!r}, accepted are 0 to {WEBKB_WORDS - 1}")
     words = [np.array(row[2].split(), dtype=np.int64) for row in rows]
     data = np.zeros((len(rows), 1 + max(w.max(initial=-1) for w in words)), np.uint8)
     for row, page in zip(data, words, strict=True):
@@ -329,27 +346,39 @@ def load_webkb():
     )
 
 
-def load_access_control(name):
+def load_access_control(name, verify=True):
     """An access-control configuration: which user has which permission.
 
     Parameters
     ----------
     name : {"domino", "healthcare", "emea", "americas_small"}
+    verify : bool
+        False reads a file of GENCAP_DATA with a warning even if its sha256 is not the registered one.
 
     Returns
     -------
     Bunch
         data (users, permissions) bool, description.
 
+    Raises
+    ------
+    ValueError
+        An unknown name, a file of other content or of another form.
+    FileNotFoundError
+        There is none.
+
     Source: HP Labs, Ene et al., SACMAT 2008 (document 002, sections 4 and 5).
     """
     check_option("name", name, ("domino", "healthcare", "emea", "americas_small"))
-    path = fetch(f"access_{name}")
+    path = fetch(f"access_{name}", verify)
     rows = _read_rows(path, ["user", "permission"])
     users, permissions = np.array(rows, dtype=np.int64).T - 1
-    first = min(users.min(), permissions.min()) + 1
-    if first < 1:
-        raise ValueError(f"{path}: users and permissions are counted from 1, got {first}")
+    numbers = np.append(users, permissions) + 1
+    if numbers.min() < 1 or numbers.max() > len(rows):  # each of them is in one pair at least
+        raise ValueError(
+            f"{path}: users and permissions are counted from 1, got {numbers.min()} to {numbers.max()} in {len(rows)} "
+            "pairs"
+        )
     data = np.zeros((users.max() + 1, permissions.max() + 1), bool)
     data[users, permissions] = True
     return Bunch(data=data, description=f"{name}: {data.shape[0]} users x {data.shape[1]} permissions (HP Labs)")

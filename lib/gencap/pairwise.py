@@ -76,6 +76,11 @@ class PairwiseClustering(SimilarityClustering):
         super().__init__(n_clusters, inference, n_init, n_sweeps, random_state)
         self.embedding = embedding
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self.embedding
+        return tags
+
     _use_diagonal = _centred = True
 
     def _rule(self):

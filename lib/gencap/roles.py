@@ -20,7 +20,7 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .checks import check_boolean, check_integer, check_number, check_option, check_size, generator
+from .checks import check_boolean, check_integer, check_number, check_option, check_size, check_unmasked, generator
 from .measures import ROW_MAPPINGS, map_rows
 
 _FLOOR = 1e-10  # probabilities stay this far from 0 and 1, so that no bit costs an infinite amount
@@ -108,6 +108,7 @@ class NoisyOrFactorization(BaseEstimator):
         return self
 
     def _check_rows(self, name, X, reset=False):
+        check_unmasked(name, X)
         X = validate_data(self, X, dtype=np.float64, reset=reset)
         check_boolean(name, X)
         return X

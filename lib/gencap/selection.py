@@ -113,6 +113,8 @@ def select_n_clusters(model, X1, X2, n_clusters, paired_start=False, tol=0.02, n
     if np.shape(X1)[:1] != np.shape(X2)[:1]:
         raise ValueError(f"X2 has shape {np.shape(X2)}, accepted are the same objects as in X1, {np.shape(X1)}")
     checks.check_same_order("X2", X2, "X1", X1)
+    if not hasattr(model, "anneal"):
+        raise TypeError(f"model={model!r} is not accepted; accepted are gencap's estimators, which have `anneal`")
     tasks = (delayed(_evaluate)(clone(model).set_params(n_clusters=k), X1, X2, paired_start) for k in offered)
     done = tqdm(
         Parallel(n_jobs=n_jobs, return_as="generator")(tasks), total=len(offered), desc="clusters", disable=not progress

@@ -1,10 +1,13 @@
 """Files of real data: which are embedded, where the others are looked for, and how they are fetched.
 
 Embedded files are read from the package. Others are looked for in the folder that the environment variable GENCAP_DATA
-names, then in the cache, then at the address in `SOURCES`, the one table of addresses and checksums.
+names, then in the cache, then at the address in `SOURCES`, the one table of addresses and checksums. What is found
+under a registered name with another checksum is refused: a result would be told of data that it is not from.
 """
 
+import hashlib
 import os
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,7 +56,10 @@ SOURCES = {
 
 
 class RegistryRow(NamedTuple):
-    """One line of `registry`: state is "embedded", "GENCAP_DATA", "cached", "fetchable" or "missing"."""
+    """One line of `registry`.
+
+    state is "embedded", "GENCAP_DATA", "other content" (there, with another sha256), "cached", "fetchable", "missing".
+    """
 
     name: str
     file: str
@@ -77,15 +83,27 @@ def _locate(source):
         return "embedded", data_path(source.file)
     for state, folder in (("GENCAP_DATA", os.environ.get("GENCAP_DATA")), ("cached", cache_folder())):
         if folder and (path := Path(folder) / source.file).is_file():
-            return state, path
+            return ("other content" if state == "GENCAP_DATA" and _sha256(path) != source.sha256 else state), path
     return ("missing" if source.url is None else "fetchable"), None
 
 
-def fetch(name):
+def _sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def fetch(name, verify=True):
     """Path of a file of `SOURCES`, fetched into the cache when it is nowhere else.
+
+    Parameters
+    ----------
+    name : str
+    verify : bool
+        Whether a file of GENCAP_DATA with another sha256 than the registered one is refused; otherwise a warning.
 
     Raises
     ------
+    ValueError
+        The file in GENCAP_DATA is another one.
     FileNotFoundError
         It is nowhere and no address is known.
     OSError
@@ -93,6 +111,11 @@ def fetch(name):
     """
     source = SOURCES[name]
     state, path = _locate(source)
+    if state == "other content":
+        message = f"{path} is not the registered {source.file}: sha256 {_sha256(path)}, accepted is {source.sha256}"
+        if verify:
+            raise ValueError(f"{message}; with verify=False it is read as it is")
+        warnings.warn(f"{message}; it is read as it is", stacklevel=3)
     if path is not None and (source.url is None or state != "cached"):
         return path
     folder = os.environ.get("GENCAP_DATA")

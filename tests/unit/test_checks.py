@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.cluster import KMeans
+from sklearn.utils import get_tags
 
+import gencap as gc
 from gencap.checks import check_number, check_option, check_seed, check_similarity, check_vectors, generator
 
 X = np.array([[2.0, 1.0], [1.0, 3.0]])
@@ -15,6 +18,11 @@ X = np.array([[2.0, 1.0], [1.0, 3.0]])
     [
         (X + 1j, ValueError, "X is complex; accepted are real"),
         (np.ma.masked_greater(X, 2.5), ValueError, "X has masked entries; accepted are finite"),
+        (
+            np.array([["NaT", "2020"], ["2020", "NaT"]], "M8[D]"),
+            ValueError,
+            r"X holds dates or times \(datetime64\[D\]\)",
+        ),
         ([[1, 2], [3]], ValueError, "X is no array of numbers"),
         ([["a", "b"], ["b", "a"]], ValueError, "X is no array of numbers.*'a'"),
         ([[{}, {}], [{}, {}]], TypeError, "X is no array of numbers"),
@@ -23,7 +31,7 @@ X = np.array([[2.0, 1.0], [1.0, 3.0]])
         (X * 1e200, ValueError, "X .*accepted"),
         (X * 1e-200, ValueError, "largest magnitude in X is 3e-200, accepted is 0 or"),
     ],
-    ids=["complex", "masked", "ragged", "words", "objects", "scalar", "opposite infinities", "huge", "tiny"],
+    ids=["complex", "masked", "dates", "ragged", "words", "objects", "scalar", "opposite infinities", "huge", "tiny"],
 )
 @pytest.mark.filterwarnings("error")
 def test_what_is_no_finite_real_matrix_is_refused(check, given, error, message):
@@ -90,3 +98,21 @@ def test_options_and_numbers():
         check_number("shift", float("nan"))
     with pytest.raises(ValueError, match=r"^p=3.0 must be finite and in \[1, 2\]$"):
         check_number("p", 3.0, 1, 2)
+
+
+def test_masked_values_and_dates_are_refused_outside_matrices_of_similarities_too():
+    masked, dates = np.ma.masked_less([0.0, 1.0], 0.5), np.array(["2020", "NaT"], "M8[D]")
+    flags = np.ma.masked_array(np.eye(2, dtype=bool), mask=np.eye(2, dtype=bool))
+    fitted = gc.AnnealedKMeans(1, random_state=0).fit([[0.0, 1.0], [1.0, 0.0]])
+    for call, message in (
+        (lambda: gc.coding.approximation_set(masked, 0.1), "costs has masked entries"),
+        (lambda: gc.coding.approximation_set(dates, 0.1), "costs holds dates"),
+        (lambda: gc.NoisyOrFactorization(1).fit(flags), "X has masked entries"),
+        (lambda: fitted.predict(masked[None]), "X has masked entries"),
+        (lambda: fitted.transform(dates[None]), "X holds dates"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.raises(TypeError, match="model=KMeans.* accepted are gencap's estimators"):
+        gc.select_n_clusters(KMeans(), np.eye(4), np.eye(4), [2], progress=False)
+    assert [get_tags(gc.PairwiseClustering(embedding=way)).input_tags.sparse for way in (False, True)] == [True, False]

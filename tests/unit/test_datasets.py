@@ -1,6 +1,7 @@
 """Generators by their statistics (within four standard errors), loaders by files made up in the same form."""
 
 import gzip
+import hashlib
 import pickle
 
 import joblib
@@ -271,8 +272,17 @@ def test_images_are_grey():
 # Files that are not embedded: made-up twins always run, the real ones where they are
 
 
-def write(folder, name, text):
-    (folder / sources.SOURCES[name].file).write_bytes(gzip.compress(text.encode()))
+@pytest.fixture
+def write(folder, monkeypatch):
+    """Put a table into GENCAP_DATA as the registered one."""
+
+    def write(name, text):
+        content = gzip.compress(text.encode())
+        (folder / sources.SOURCES[name].file).write_bytes(content)
+        source = sources.SOURCES[name]._replace(sha256=hashlib.sha256(content).hexdigest())
+        monkeypatch.setitem(sources.SOURCES, name, source)
+
+    return write
 
 
 def real(name):
@@ -281,12 +291,16 @@ def real(name):
         pytest.skip(f"{sources.SOURCES[name].file} is not here: set GENCAP_DATA to the folder that holds it")
 
 
-def test_webkb_twin(folder):
-    write(folder, "webkb", "university\tpage_type\tword_ids\nb\tcourse\t0 3\na\tstudent\t\nb\tstudent\t1\n")
+def test_webkb_twin(write):
+    write("webkb", "university\tpage_type\tword_ids\nb\tcourse\t0 3\na\tstudent\t\nb\tstudent\t1\n")
     pages = datasets.load_webkb()
     assert pages.data.tolist() == [[1, 0, 0, 1], [0, 0, 0, 0], [0, 1, 0, 0]]
     assert pages.university.tolist() == [1, 0, 1] and pages.university_names.tolist() == ["a", "b"]
     assert pages.page_type.tolist() == [0, 1, 1] and pages.page_type_names.tolist() == ["course", "student"]
+    for word in ("-1", "1703", "999999999", "1.5", "x"):
+        write("webkb", f"university\tpage_type\tword_ids\nb\tcourse\t0 {word}\n")
+        with pytest.raises(ValueError, match=f"1703.tsv.gz: word id '{word}', accepted are 0 to 1702"):
+            datasets.load_webkb()
 
 
 def test_webkb():
@@ -296,11 +310,14 @@ def test_webkb():
     assert len(pages.university_names) == 4 and len(pages.page_type_names) == 5
 
 
-def test_access_control_twin(folder):
-    write(folder, "access_domino", "user,permission\n1,1\n2,3\n1,2\n")
+def test_access_control_twin(write):
+    write("access_domino", "user,permission\n1,1\n2,3\n1,2\n")
     assert datasets.load_access_control("domino").data.tolist() == [[True, True, False], [False, False, True]]
-    write(folder, "access_domino", "user,permission\n0,1\n")
+    write("access_domino", "user,permission\n0,1\n")
     with pytest.raises(ValueError, match="counted from 1, got 0"):
+        datasets.load_access_control("domino")
+    write("access_domino", "user,permission\n1,1\n999999999,2\n")
+    with pytest.raises(ValueError, match="domino.csv.gz: .*got 1 to 999999999 in 2 pairs"):
         datasets.load_access_control("domino")
 
 
@@ -319,9 +336,9 @@ def test_access_control(name, shape, pairs):
     assert data.shape == shape and data.sum() == pairs
 
 
-def test_files_of_another_form_are_refused(folder):
+def test_files_of_another_form_are_refused(write):
     for name, load in (("webkb", datasets.load_webkb), ("access_emea", lambda: datasets.load_access_control("emea"))):
-        write(folder, name, "a,b\n1,2\n")
+        write(name, "a,b\n1,2\n")
         with pytest.raises(ValueError, match="header"):
             load()
 

@@ -1,5 +1,6 @@
 """Null test: calibrated where there is nothing, powerful where there is something, and the same for any workers."""
 
+import threading
 from contextlib import nullcontext
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.cluster import SpectralClustering
 from sklearn.utils import get_tags
 
 import gencap as gc
+from gencap import keys
 from gencap.annealing import Trajectory, beta_grid
 from gencap.capacity import kary_information
 from gencap.nulls import CapacityNull, capacity_null, evaluate, gaussian_table, permuted_table
@@ -34,23 +36,21 @@ class Quick(gc.CorrelationClustering):
         return self._descend(X, starts[0][0], unit, np.random.default_rng(seed)), None
 
 
-class Watched(Quick):
-    """Keeps the shifts it was annealed with; can be told to be interrupted."""
-
-    shifts, stop = [], None
+@pytest.fixture
+def watched(monkeypatch):
+    """A model; `shifts` are those it was annealed with, at the `stop`-th of them it is interrupted."""
+    model, inner = Quick(n_clusters=3, n_init=1, random_state=0), gc.CorrelationClustering.anneal
+    model.shifts, model.stop = [], None
 
     def anneal(self, X, betas=None, init=None):
-        if len(betas) in (20, 3):  # a wider grid is the same evaluation
-            self.shifts.append(self.shift)
-        if len(self.shifts) == Watched.stop:
+        if len(betas) == 3:  # a wider grid is the same evaluation
+            model.shifts.append(self.shift)
+        if len(model.shifts) == model.stop:
             raise KeyboardInterrupt
-        return super().anneal(X, betas, init)
+        return inner(self, X, betas, init)
 
-
-@pytest.fixture
-def watched():
-    Watched.shifts, Watched.stop = [], None
-    return Watched(n_clusters=3, n_init=1, random_state=0)
+    monkeypatch.setattr(gc.CorrelationClustering, "anneal", anneal)
+    return model
 
 
 QUICK = Quick(n_clusters=3, n_init=1, random_state=0)
@@ -220,14 +220,44 @@ def test_an_interrupted_null_goes_on_where_it_was(watched, tmp_path):
     kwargs = dict(n_clusters=[2, 3], n_repeats=3, random_state=0, progress=False)
     wanted = capacity_null(watched, planted(), "interleave", **kwargs)
     watched.shifts.clear()
-    Watched.stop = 8  # in the second view of the fourth capacity
+    watched.stop = 8  # in the second view of the fourth capacity
     with pytest.raises(KeyboardInterrupt):
         capacity_null(watched, planted(), "interleave", folder=tmp_path, **kwargs)
     assert len(list(tmp_path.iterdir())) == 3
-    Watched.stop = None
+    watched.stop = None
     found = capacity_null(watched, planted(), "interleave", folder=tmp_path, **kwargs)
     assert np.array_equal(found.null, wanted.null) and np.array_equal(found.observed, wanted.observed)
     assert len(watched.shifts) == 8 + 2 * (8 - 3)
+
+
+OWN = """
+class Own(Quick):
+    def _unit(self, X):
+        return 1.0 * super()._unit(X)
+"""
+
+
+def test_kept_capacities_count_for_what_made_them_only(watched, tmp_path, monkeypatch):
+    def computed(source=OWN, **kwargs):
+        exec(source, known := {"Quick": Quick, "lock": threading.Lock(), "__name__": "__main__"})
+        model = known["Own"](n_clusters=3, n_init=1, random_state=0, **kwargs)
+        watched.shifts.clear()
+        options = dict(n_repeats=1, random_state=0, folder=tmp_path, progress=False)
+        value = capacity_null(model, planted(), "interleave", **options).observed[0]
+        return len(watched.shifts), value
+
+    first = computed()
+    assert first[0] == 4 and computed() == (0, first[1])
+    other = computed(OWN.replace("1.0", "3.0"))  # of the same name; and it is not the first one's value that it gets
+    assert other[0] == 4 and other[1] != first[1] and computed(OWN.replace("1.0", "3.0")) == (0, other[1])
+    assert computed(shift=-0.1)[0] == 4
+    with monkeypatch.context() as patch:
+        patch.setattr(keys, "version", lambda name: "0.0")
+        assert computed() == first
+    assert computed() == (0, first[1])
+    for _ in range(2):  # what cannot be followed is not kept, and that is said
+        with pytest.warns(UserWarning, match=r"Own\(.* neither kept in folder=.* nor taken from it.*lock"):
+            assert computed(OWN.replace("1.0", "(1.0 + lock.locked())")) == first
 
 
 @pytest.mark.parametrize("entry", ["", "{", "[]", "3", "{}", '{"capacity": "x"}', '{"capacity": NaN}', "\xff"])

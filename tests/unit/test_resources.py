@@ -1,5 +1,11 @@
 """One thread inside every annealing loop, whatever the libraries' own setting is."""
 
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
@@ -58,3 +64,43 @@ def test_threads_come_back_after_an_error():
             assert blas_threads() == 1
             raise ZeroDivisionError
         assert blas_threads() == 2
+
+
+SCRIPT = """
+import os, sys
+for folder in (os.environ["HOME"], os.path.join(os.environ["HOME"], "gencap", "kernels")):
+    try:
+        open(os.path.join(folder, "new"), "w")
+    except PermissionError:
+        continue
+    sys.exit(folder + " can be written to")
+import numpy as np, gencap as gc
+from gencap.kernels import capacity, coding, kmeans, paths, similarity
+assert gc.__file__.startswith(os.environ["HOME"])
+print(gc.measures.path_distances(np.array([[0.0, 1, 5], [1, 0, 2], [5, 2, 0]]))[0, 2])
+print(os.environ["NUMBA_CACHE_DIR"])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are made read-only by their mode")
+def test_where_nothing_can_be_written_models_run_and_one_warning_names_the_variable(tmp_path):
+    home = tmp_path / "home"
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(gc.__file__).parent, home / "gencap", ignore=ignore)
+    folders = [home, *(path for path in home.rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    command = [sys.executable, "-c", SCRIPT]
+    if os.geteuid() == 0:  # whom no mode binds as long as it has this capability
+        if not shutil.which("setpriv"):
+            pytest.skip("root can write everywhere, and there is no setpriv")
+        command = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", *command]
+    environment = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
+    environment |= {"HOME": str(home), "PYTHONPATH": str(home)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    for folder in folders:
+        folder.chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    distance, place = done.stdout.split()
+    assert distance == "2.0" and not Path(place).exists()
+    assert done.stderr.count("UserWarning") == 1 == done.stderr.count("NUMBA_CACHE_DIR to a folder")

@@ -2,7 +2,9 @@
 
 import importlib.util
 import json
+import os
 import platform
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +39,7 @@ def calls(run, monkeypatch):
         given.append(command)
         if "venv" in command:
             python = Path(run.venv_python())
-            python.parent.mkdir(parents=True)
+            python.parent.mkdir(parents=True, exist_ok=True)
             python.touch()
 
     monkeypatch.setattr(run.subprocess, "check_call", check_call)
@@ -77,6 +79,58 @@ def test_it_installs_once_and_again_when_an_input_changed(run, calls):
         before = len(calls)
         run.set_up(["test"])
         assert [("pip" in c) for c in calls[before:]] == [True]  # into the .venv that is there
+
+
+@pytest.mark.parametrize("other", ["copied", "a moved {one}, über all"])
+def test_a_checkout_in_another_place_gets_a_new_environment(run, calls, monkeypatch, tmp_path, capsys, other):
+    (tmp_path / "first").mkdir()
+    for name in ("pyproject.toml", "constraints.txt"):
+        (tmp_path / name).rename(tmp_path / "first" / name)
+
+    def stand(folder):
+        monkeypatch.setattr(run, "ROOT", str(folder))
+        monkeypatch.setattr(run, "VENV", str(folder / ".venv"))
+        monkeypatch.setattr(run, "STAMP", str(folder / ".venv" / "gencap-installed"))
+
+    stand(tmp_path / "first")
+    run.set_up(["test", "bench"])
+    if other == "copied":
+        shutil.copytree(tmp_path / "first", tmp_path / other)
+    else:
+        (tmp_path / "first").rename(tmp_path / other)
+    stand(tmp_path / other)
+    calls.clear()
+    assert Path(run.set_up(["test"])).is_relative_to(tmp_path / other)
+    (*_, clear, made), install = calls
+    assert (clear, made) == ("--clear", run.VENV) and install[0] == run.venv_python() and ".[bench,test]" in install
+    assert "copied or moved" in capsys.readouterr().out
+    run.set_up(["test"])
+    assert len(calls) == 2
+    if other == "copied":  # and the original is as it was; so it is by another name of the same folder
+        stand(tmp_path / "first")
+        run.set_up(["test"])
+        (tmp_path / "link").symlink_to(tmp_path / "first")
+        stand(tmp_path / "link")
+        run.set_up(["test"])
+        assert len(calls) == 2
+
+
+@pytest.mark.parametrize("text", ["", "cut"])
+def test_a_stamp_that_is_cut_off_counts_as_none(run, calls, text):
+    run.set_up(["test"])
+    Path(run.STAMP).write_text(text)
+    calls.clear()
+    run.set_up(["test"])
+    assert len(calls) == 1 and Path(run.STAMP).read_text().split()[2:] == ["test"]
+
+
+def test_the_data_folder_is_meant_from_where_the_command_is_given(run, monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "set_up", lambda extras: "python")
+    monkeypatch.setattr(run, "hand_over", lambda command: os.environ.get("GENCAP_DATA"))
+    monkeypatch.chdir(tmp_path)
+    for given, wanted in (("mine", str(tmp_path / "mine")), (str(tmp_path), str(tmp_path)), ("", "")):
+        monkeypatch.setenv("GENCAP_DATA", given)
+        assert run.main(["data"]) == wanted
 
 
 def test_more_extras_stay_installed(run, calls):

@@ -4,10 +4,13 @@ import gzip
 import hashlib
 import http.server
 import threading
+import warnings
+from pathlib import Path
 
 import pytest
 
 from gencap import datasets, sources
+from gencap.__main__ import main
 
 
 def test_embedded_files_are_those_of_the_registry():
@@ -71,9 +74,33 @@ def test_fetched_once_then_cached(folder, server, monkeypatch):
 
 def test_own_folder_comes_first(folder, server, monkeypatch):
     use_address(monkeypatch, server, "/good")
-    (folder / sources.SOURCES["yeast_all"].file).write_bytes(gzip.compress(b"orf,alpha_0,alpha_7\nYA,9,8\nYB,7,6\n"))
-    assert state() == "GENCAP_DATA" and datasets.load_yeast("all").data.tolist() == [[9, 8], [7, 6]]
-    assert server.requests == []
+    (folder / sources.SOURCES["yeast_all"].file).write_bytes(TABLE)
+    assert state() == "GENCAP_DATA" and datasets.load_yeast("all").data.tolist() == VALUES
+    assert server.requests == [] and not sources.cache_folder().exists()
+
+
+def test_another_file_under_a_registered_name_is_refused(folder, monkeypatch, capsys):
+    source = sources.SOURCES["access_domino"]
+    own, text = folder / source.file, b"user,permission\n1,1\n2,3\n1,2\n"
+    own.write_bytes(gzip.compress(text))
+    with pytest.raises(
+        ValueError, match=rf"{own} is not the registered .*, accepted is {source.sha256}; .*verify=False"
+    ):
+        datasets.load_access_control("domino")
+    with pytest.warns(UserWarning, match=f"{own} is not the registered") as caught:
+        table = datasets.load_access_control("domino", verify=False)
+    assert table.data.shape == (2, 3) and len(caught) == 1
+    assert main(["data"]) == 0
+    assert ["access_domino", "other", "content", str(own)] in map(str.split, capsys.readouterr().out.splitlines())
+    sha256 = hashlib.sha256(own.read_bytes()).hexdigest()
+    monkeypatch.setitem(sources.SOURCES, "access_domino", source._replace(sha256=sha256))
+    with warnings.catch_warnings(action="error"):
+        assert datasets.load_access_control("domino").data.shape == (2, 3)
+
+
+def test_the_data_of_data_readme_are_those_of_the_registry():
+    text = (Path(__file__).parents[2] / "data" / "README.md").read_text(encoding="utf-8")
+    assert all(f"\n{source.sha256}  {source.file}\n" in text for source in sources.SOURCES.values())
 
 
 @pytest.mark.parametrize("page", ["/other", "/broken", "/gone"])
