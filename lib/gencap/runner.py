@@ -70,7 +70,7 @@ class Parameter:
 
     @property
     def options(self):
-        found = re.search(r"one of:(.*)", self.comment)
+        found = re.search(r"one of:([^;]*)", self.comment)
         return [word.strip() for word in found[1].split(",")] if found else None
 
     @property
