@@ -12,6 +12,8 @@ from pathlib import Path
 
 import matplotlib
 import nbformat
+import numpy as np
+import pandas
 import papermill
 import pytest
 from threadpoolctl import threadpool_limits
@@ -47,18 +49,46 @@ def test_every_option_both_ends_and_every_special_value_are_read(path):
             assert value == (text if entry.type == "str" else [float(text)] if "list" in entry.type else float(text))
 
 
+def first_cells(path, **values):
+    """Run the parameters cell, put in other values, and run the three code cells after it."""
+    parameters, *cells = [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+    space = {}
+    exec(parameters, space)
+    space |= values
+    with matplotlib.rc_context(), threadpool_limits(None):  # both are put back
+        exec("\n".join(cells[:3]), space)
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_an_unknown_word_is_refused_by_the_first_cells_themselves(path):
     """Plain papermill hands over whatever it is given; the runner does not stand in between."""
-    parameters, *cells = [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
     for name, entry in runner.parameters(path).items():
         if entry.options:
-            space, words = {}, ", ".join(map(repr, entry.options))
-            exec(parameters, space)
-            space[name] = entry.default.capitalize()
-            with matplotlib.rc_context(), threadpool_limits(None):  # both are put back
-                with pytest.raises(ValueError, match=f"^{name}='{space[name]}' is not one of .*{words}"):
-                    exec("\n".join(cells[:3]), space)
+            word, words = entry.default.capitalize(), ", ".join(map(repr, entry.options))
+            with pytest.raises(ValueError, match=f"^{name}='{word}' is not one of .*{words}"):
+                first_cells(path, **{name: word})
+
+
+@pytest.mark.parametrize("number", [15, 16])
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [((4, 10), r"^genes.*=4 must be >= 2\d$"), ((10, 10), "^genes.*=10 must be"), ((10, 3), "^genes.*=10 must be"),
+     ((30, 3), "^columns of the table=3 must be >= 6$"), ((30, 5), "^columns of the table=5 must be >= 6$")],
+)  # fmt: skip
+def test_a_table_that_is_too_small_is_refused_before_anything_is_computed(tmp_path, number, shape, message):
+    values = np.random.default_rng(0).standard_normal(shape).round(3)
+    pandas.DataFrame(values, [f"gene {i}" for i in range(len(values))]).add_prefix("time ").to_csv(tmp_path / "a.csv")
+    path = next(path for path in NOTEBOOKS if path.stem.startswith(str(number)))
+    with pytest.raises(ValueError, match=message):
+        first_cells(path, data=str(tmp_path / "a.csv"), kind="series")
+
+
+@pytest.mark.parametrize("number", [15, 16])
+def test_a_relative_path_that_leads_nowhere_is_shown_as_it_was_taken(tmp_path, monkeypatch, number):
+    monkeypatch.chdir(tmp_path)
+    path = next(path for path in NOTEBOOKS if path.stem.startswith(str(number)))
+    with pytest.raises(FileNotFoundError, match=re.escape(f"there is no {tmp_path / 'mine.csv'}; accepted is a full")):
+        first_cells(path, data="mine.csv")
 
 
 @pytest.mark.parametrize("name", ["Full", "", "slow", None, ["full"]])
