@@ -20,7 +20,7 @@ _ROOMS = {
         "shannon_capacity",
     ),
     "centroid": ("AnnealedKMeans",),
-    "checks": (),
+    "checks": ("profile",),
     "claims": (),
     "coding": (),
     "comparison": ("Comparison", "compare_models"),

@@ -57,6 +57,21 @@ def check_option(name, value, accepted):
     return value
 
 
+def profile(name):
+    """Whether the profile of a notebook is "full".
+
+    Parameters
+    ----------
+    name : {"quick", "full"}
+
+    Raises
+    ------
+    ValueError
+        Any other word: a notebook would take it for the quick profile.
+    """
+    return check_option("profile", name, ("quick", "full")) == "full"
+
+
 def check_n_clusters(n_clusters, n_objects):
     """Return K as int; it must be an integer in 1..N, and the message names both."""
     return check_integer("n_clusters", n_clusters, 1, n_objects, "n_samples")

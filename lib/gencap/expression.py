@@ -89,6 +89,8 @@ def _fault(path, line, text, column=None, name=None):
 
 def _read_lines(path):
     """Lines of a text file, unpacked, without byte-order mark, with their ends."""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no {path.absolute()}; accepted is a full path, or one from {Path.cwd()}")
     if path.is_dir():
         raise ValueError(f"{path} is a folder, accepted is a file; {FORMATS}")
     raw = path.read_bytes()
