@@ -143,20 +143,27 @@ def read_notebook(path):
     ParameterError
         It cannot be read or is not a notebook.
     """
-    from nbformat.v4 import reads
+    from nbformat.v4 import to_notebook
+
+    def holds(part, where, kinds):
+        for key, kind in kinds.items():
+            if key in part and not isinstance(part[key], kind):
+                raise ValueError(f"{key} of {where} is {part[key]!r}"[:200])
+            if key not in part and key != "tags":
+                raise ValueError(f"{where} has no {key}")
 
     try:
-        notebook = reads(Path(path).read_text(encoding="utf-8-sig"))
-        if notebook["nbformat"] != 4 or not isinstance(notebook["nbformat_minor"], int):
-            raise ValueError("it is not of format 4; Jupyter saves it as that")
-        for number, cell in enumerate(notebook["cells"]):
-            known = isinstance(cell["source"], str) and isinstance(cell["cell_type"], str)
-            if not known or not isinstance(cell["metadata"].get("tags", []), list):
-                raise ValueError(f"source, type or tags of cell {number} are of another kind")
-        return notebook
-    except (AttributeError, KeyError, OSError, ValueError, TypeError) as error:
-        why = f"it has no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
-        raise ParameterError(f"{path} cannot be read as a notebook: {why}") from None
+        notebook = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        holds(notebook, "the notebook", {"nbformat": int, "nbformat_minor": int})
+        if notebook["nbformat"] != 4:
+            raise ValueError(f"it is of format {notebook['nbformat']}, accepted is 4; Jupyter saves it as that")
+        holds(notebook, "the notebook", {"metadata": dict, "cells": list})
+        for number, cell in enumerate(notebook["cells"], start=1):
+            holds(cell, f"cell {number}", {"cell_type": str, "source": str | list, "metadata": dict})
+            holds(cell["metadata"], f"cell {number}", {"tags": list})
+        return to_notebook(notebook)
+    except (AttributeError, OSError, ValueError, TypeError) as error:
+        raise ParameterError(f"{path} cannot be read as a notebook: {' '.join(str(error).split())}") from None
 
 
 def _tags(cell):
