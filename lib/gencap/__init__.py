@@ -7,26 +7,52 @@ import importlib
 
 __version__ = "0.1.0"
 
-# room -> the names it gives to the package; a room without names is used as gc.ROOM
+# room -> the names it gives to the package
 _ROOMS = {
-    "annealing": ("Trajectory",),
-    "capacity": (
-        "Capacity",
-        "generalization_capacity",
-        "hamming_capacity",
+    "checks": ("profile",),
+    "models.centroid": ("AnnealedKMeans",),
+    "models.cuts": (
+        "NormalizedCut",
+        "AdaptiveRatioCut",
+    ),
+    "models.dominant": (
+        "DominantSets",
+        "replicator_dynamics",
+    ),
+    "models.pairwise": ("PairwiseClustering",),
+    "models.quadratic": (
+        "CorrelationClustering",
+        "MinCut",
+        "MaxCut",
+    ),
+    "models.roles": ("NoisyOrFactorization",),
+    "models.similarity": (
+        "RestartWarning",
+        "SimilarityClustering",
+    ),
+    "models.spectrum": ("top_eigenvalue",),
+    "theory.codes": (
         "kary_capacity",
         "kary_information",
         "kary_optimal_beta",
         "shannon_capacity",
     ),
-    "centroid": ("AnnealedKMeans",),
-    "checks": ("profile",),
-    "claims": (),
-    "coding": (),
-    "comparison": ("Comparison", "compare_models"),
-    "criteria": (
+    "trajectory": ("Trajectory",),
+    "validation.agreement": ("align_labels",),
+    "validation.capacity": (
+        "Capacity",
+        "generalization_capacity",
+        "hamming_capacity",
+    ),
+    "validation.comparison": (
+        "Comparison",
+        "compare_models",
+    ),
+    "validation.criteria": (
         "CriteriaTable",
         "Gap",
+        "aic",
+        "bic",
         "compare_criteria",
         "description_length",
         "effective_dimension",
@@ -34,57 +60,67 @@ _ROOMS = {
         "kmeans_bic",
         "mixture_parameters",
     ),
-    "cuts": ("NormalizedCut", "AdaptiveRatioCut"),
-    "datasets": (),
-    "dominant": ("DominantSets",),
-    "execution": (),
-    "expression": (),
-    "factorization": (),
-    "keys": (),
-    "measures": (),
-    "metrics": ("align_labels",),
-    "nulls": ("CapacityNull", "capacity_null"),
-    "pairwise": ("PairwiseClustering",),
-    "phases": (),
-    "plots": (),
-    "protocols": ("SimilarityPair", "Views", "interleave", "random_split", "replicates"),
-    "quadratic": ("CorrelationClustering", "MinCut", "MaxCut"),
-    "report": (),
-    "resources": (),
-    "roles": ("NoisyOrFactorization",),
-    "runner": (),
-    "saving": (),
-    "selection": (
-        "Instability",
+    "validation.evaluation": ("evaluate",),
+    "validation.nulls": (
+        "CapacityNull",
+        "capacity_null",
+        "gaussian_table",
+        "permuted_table",
+    ),
+    "validation.selection": (
         "Selection",
-        "aic",
-        "bic",
+        "select_n_clusters",
+        "twin",
+    ),
+    "validation.stability": (
+        "Instability",
         "disagreement",
         "instability",
         "relative_instability",
-        "select_n_clusters",
     ),
-    "similarity": ("RestartWarning", "SimilarityClustering"),
-    "sources": (),
-    "transfer": (
+    "validation.transfer": (
         "TransferSelection",
+        "coldest_labels",
+        "map_hungarian",
+        "mapping_probabilities",
         "select_by_transfer_cost",
-        "split_similarities",
         "transfer_cost",
         "transfer_costs",
         "transfer_labels",
     ),
-    "widgets": (),
+    "views.protocols": (
+        "SimilarityPair",
+        "Views",
+        "interleave",
+        "random_split",
+        "replicates",
+        "split_similarities",
+    ),
+}
+# rooms that are used as gc.NAME
+_NAMED = {
+    "checks": "checks",
+    "claims": "run.claims",
+    "coding": "theory.coding",
+    "datasets": "datasets",
+    "measures": "views.measures",
+    "metrics": "validation.agreement",
+    "phases": "theory.phases",
+    "plots": "show.plots",
+    "rank": "theory.rank",
+    "resources": "resources",
+    "trajectory": "trajectory",
+    "widgets": "show.explorers",
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
-__all__ = sorted([*_ROOMS, *_HOME])
+__all__ = sorted([*_NAMED, *_HOME])
 
 
 def __getattr__(name):
     if name in _HOME:
         value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    elif name in _ROOMS:
-        value = importlib.import_module(f"{__name__}.{name}")
+    elif name in _NAMED:
+        value = importlib.import_module(f"{__name__}.{_NAMED[name]}")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value

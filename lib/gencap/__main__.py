@@ -10,7 +10,8 @@ import sys
 import threading
 from pathlib import Path
 
-from gencap import __version__, report, runner
+from gencap import __version__
+from gencap.run import report, runner
 
 
 def main(words=None):
@@ -114,7 +115,7 @@ def _all(arguments):
 def _save(arguments):
     from nbclient.exceptions import CellExecutionError, DeadKernelError
 
-    from gencap.saving import save_executed
+    from gencap.run.saving import save_executed
 
     for path in arguments.notebooks:
         runner.read_notebook(path)

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["data_path", "one_thread", "project_folder", "replacing"]
-
 
 def data_path(name=""):
     """Path of an embedded data file, in a checkout (its `data/`) or in an installed wheel (`gencap/data/`).

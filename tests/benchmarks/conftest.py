@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gencap.resources import replacing
-from gencap.runner import versions
+from gencap.run.runner import versions
 
 _tables = {}
 

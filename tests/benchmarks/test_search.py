@@ -24,8 +24,8 @@ from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.neighbors import kneighbors_graph
 
 import gencap as gc
-from gencap.measures import constant_shift_embedding, pearson_similarity, squared_euclidean_distances
-from gencap.similarity import State
+from gencap.models.similarity import State
+from gencap.views.measures import constant_shift_embedding, pearson_similarity, squared_euclidean_distances
 
 STORE = Path(__file__).with_name("best_known.json")
 SEEDS = range(5)
@@ -250,7 +250,7 @@ def candidates(model, X, truth):
         state.start_labels(labels)
         for beta in unit * np.geomspace(0.02, 500, 50):
             for _ in range(10):
-                state.sweep(gc.similarity.MODES["gibbs"], beta)
+                state.sweep(gc.models.similarity.MODES["gibbs"], beta)
             state.refresh()
         yield state.labels()
 

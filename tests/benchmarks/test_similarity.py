@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 import gencap as gc
 from gencap.kernels import similarity as kernels
 from gencap.kernels.similarity import FAST, GIBBS, MEANFIELD, QUADRATIC
-from gencap.similarity import Rule, State
+from gencap.models.similarity import Rule, State
 
 K = 10
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gencap import sources
+from gencap.datasets import sources
 
 
 @pytest.fixture

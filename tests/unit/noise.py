@@ -3,7 +3,7 @@
 import numpy as np
 
 import gencap as gc
-from gencap.selection import twin
+from gencap.validation.selection import twin
 
 MODELS = {
     "CorrelationClustering": gc.CorrelationClustering(n_init=1, random_state=0),
@@ -60,7 +60,7 @@ def capacities(model, tables, offered, ways=WAYS):
         ]
     if not vectors:
         if "evaluate" in ways:
-            found["evaluate"] = [gc.nulls.evaluate(one, pair).value for one in models]
+            found["evaluate"] = [gc.validation.evaluation.evaluate(one, pair).value for one in models]
         if "null" in ways:
             found["null"] = gc.capacity_null(model, views, n_clusters=offered, n_repeats=1, progress=False).observed
         if "compare" in ways:

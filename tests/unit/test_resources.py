@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import gencap as gc
-from gencap import centroid, dominant, similarity
+from gencap.models import centroid, dominant, similarity
 from gencap.resources import one_thread
 
 

@@ -1,0 +1,67 @@
+"""Images as matrices of patches, and their error in decibels."""
+
+import numpy as np
+
+from ..checks import check_integer, check_same_shape, check_vectors
+
+
+def image_patches(image, size=8):
+    """Cut a grey image into non-overlapping square patches, row by row; an incomplete border is left out.
+
+    Parameters
+    ----------
+    image : array_like, shape (height, width)
+    size : int
+        Edge of a patch, pixels.
+
+    Returns
+    -------
+    ndarray, shape (height // size * (width // size), size ** 2)
+
+    Source
+    ------
+    002 section 4.1.
+    """
+    image = check_vectors("image", image)
+    size = check_integer("size", size, 1, min(image.shape), "smaller edge of the image")
+    rows, columns = image.shape[0] // size, image.shape[1] // size
+    tiles = image[: rows * size, : columns * size].reshape(rows, size, columns, size)
+    return tiles.swapaxes(1, 2).reshape(rows * columns, size * size)
+
+
+def image_from_patches(patches, width):
+    """Put the patches of `image_patches` back together.
+
+    Parameters
+    ----------
+    patches : array_like, shape (n_patches, size ** 2)
+    width : int
+        Width of the image they were cut from, pixels; the result lacks the incomplete border.
+
+    Returns
+    -------
+    ndarray, shape (n_patches // columns * size, columns * size) with columns = width // size
+    """
+    patches = check_vectors("patches", patches)
+    size = round(patches.shape[1] ** 0.5)
+    if size * size != patches.shape[1]:
+        raise ValueError(f"patches must hold square patches, got {patches.shape[1]} pixels a patch")
+    columns = check_integer("width", width, size) // size
+    if len(patches) % columns:
+        raise ValueError(
+            f"width={width} is {columns} patches of {size} pixels; {len(patches)} patches do not fill rows"
+        )
+    tiles = patches.reshape(-1, columns, size, size)
+    return tiles.swapaxes(1, 2).reshape(-1, columns * size)
+
+
+def psnr(reference, image, peak=255.0):
+    """Peak signal-to-noise ratio 20 log10(peak / root mean squared error), in dB; infinite for equal images."""
+    reference, image = check_vectors("reference", reference), check_vectors("image", image)
+    check_same_shape("image", image, "reference", reference)
+    return psnr_of_error(np.mean((reference - image) ** 2), peak)
+
+
+def psnr_of_error(mean_squared_error, peak=255.0):
+    with np.errstate(divide="ignore"):
+        return 20 * np.log10(peak) - 10 * np.log10(mean_squared_error)

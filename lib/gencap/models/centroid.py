@@ -1,0 +1,441 @@
+"""Models that represent a cluster by its centroid: k-means under annealing (000 chapters 5.2.1 and 5.4).
+
+The potential of object i in cluster k is h_ik = ||x_i - mu_k||^2, without a factor 1/2, so beta = 1/(2 sigma^2) is the
+temperature at which the assignment probabilities are those of a Gaussian mixture of variance sigma^2, and the first
+split comes at beta = 1 / (2 lambda_max), lambda_max the largest eigenvalue of the data's covariance.
+"""
+
+import warnings
+
+import numpy as np
+from scipy.linalg import eigh, eigvalsh
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.spatial.distance import cdist
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.cluster import kmeans_plusplus
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..checks import (
+    check_integer,
+    check_labels,
+    check_n_clusters,
+    check_option,
+    check_seed,
+    check_unmasked,
+    check_vectors,
+)
+from ..kernels import kmeans as kernels
+from ..resources import one_thread
+from ..trajectory import Trajectory, beta_grid, check_betas, check_start, signed, softmax
+from ..views.measures import all_coordinates, few_coordinates
+
+PERTURBATION = 1e-3  # of the data's spread; coincident centroids could never part without it
+TOLERANCE = 2e-4  # of the data's spread, largest step of a centroid at which a temperature counts as done
+FEWEST_SWEEPS, MAX_SWEEPS = 4, 1000  # close to a split, convergence is slow without end
+LONGEST_LEAP = 16.0  # of the extrapolation, in steps
+UNSTABLE = 1.001  # growth of a split per sweep that counts as one
+OVERDUE = 2.0  # growth at which a single centroid may borrow; less would draw copies to whatever splits first
+COPIES = 1e-2  # of the data's spread; centroids closer than this are copies of one
+COLDEST = 1e15  # units; beyond, differences of squared distances that are rounding would decide
+FROZEN = 1e6  # units at which the search beside the annealing runs: hard assignments
+MELTED = 2.0  # units; hotter grids have nothing to gain from solutions at zero temperature
+STARTS = 10  # of k-means++ for that search, beside the cold end of the annealing
+LIKELY = 1.05  # of the lowest cost at zero temperature; dearer solutions are not tried at the coldest step
+CHEAPER = 1e-4  # of the cost; less does not count as a better solution
+
+
+def _fixed_point(X, centroids, beta, tolerance):
+    """A fixed point of expectation-maximisation at one temperature: centroids, sweeps it took, whether it was reached.
+
+    Close to a split the steps shrink by a factor near 1. Two steps show the factor, and the third leaps (squared
+    extrapolation after Varadhan and Roland 2008); every leap is followed by plain steps, whose fixed points are kept.
+    """
+    mass, sums = np.empty(len(centroids)), np.empty_like(centroids)
+
+    def step(centroids):
+        kernels.em_sweep(X, centroids, beta, mass, sums)
+        alive = mass > 1e-12  # a centroid that nobody is assigned to stays where it is
+        return np.where(alive[:, None], sums / np.where(alive, mass, 1.0)[:, None] - centroids, 0.0)
+
+    for sweeps in range(2, MAX_SWEEPS + 1, 2):
+        first = step(centroids)
+        second = step(centroids + first)
+        length, following = np.linalg.norm(first), np.linalg.norm(second)
+        # A split begins as a small step that grows; it shows once the others have died away.
+        if sweeps > FEWEST_SWEEPS and following <= length <= tolerance:
+            return centroids + first + second, sweeps, True
+        bend = np.linalg.norm(second - first)
+        leap = min(max(length / bend, 1.0), LONGEST_LEAP) if bend > 0 else 1.0
+        centroids = centroids + 2 * leap * first + leap**2 * (second - first)
+    return centroids, sweeps, False
+
+
+def _leading_axis(X, weights, work):
+    """Largest variance of the objects (N, D) over all directions, and its direction (D,); the weights sum to 1.
+
+    work : (N, D), overwritten; a new array of that size for every cluster would take longer than the products.
+    """
+    n_features = X.shape[1]
+    members = np.flatnonzero(weights > 1e-6 / len(X))  # at a split the others do not count; in the cold most are others
+    offsets = np.take(X, members, axis=0, out=work[: len(members)], mode="clip")
+    offsets -= weights @ X
+    offsets *= np.sqrt(weights[members])[:, None]
+    if n_features <= 64:
+        values, vectors = eigh(offsets.T @ offsets, subset_by_index=[n_features - 1] * 2)
+        return values[0], vectors[:, 0]
+    operator = LinearOperator((n_features, n_features), lambda v: (offsets @ v.ravel()) @ offsets)
+    values, vectors = eigsh(operator, k=1, which="LA", v0=np.ones(n_features), tol=1e-4)
+    return values[0], vectors[:, 0]
+
+
+def _unsettled(X, centroids, beta, scale, rng, work):
+    """Move centroids of clusters that ought to split at this temperature; True if there were any.
+
+    A cluster is unstable where 2 beta lambda_max of its own covariance passes 1 (Rose 1998). Copies of one centroid
+    are then spread along the leading direction: expectation-maximisation alone leaves the symmetric state very
+    slowly. A single centroid cannot split. When its split is long overdue it gets a centroid from where one can be
+    spared: a copy, or one of the two clusters that cost least to merge, if the split gains clearly more. Which
+    clusters hold the surplus was decided by chance at hotter splits.
+    """
+    groups = connected_components(cdist(centroids, centroids) < COPIES * scale, directed=False)[1]
+    counts = np.bincount(groups)
+    probabilities = softmax(-beta * cdist(X, centroids, "sqeuclidean"))
+    mass, growth, directions = np.zeros(len(counts)), np.zeros(len(counts)), np.zeros((len(counts), X.shape[1]))
+    for group in range(len(counts)):
+        weights = probabilities[:, groups == group].sum(axis=1)
+        mass[group] = weights.sum()
+        weights /= max(mass[group], 1e-300)
+        variance, directions[group] = _leading_axis(X, weights, work)
+        growth[group] = 2 * beta * variance
+    torn = np.flatnonzero((growth > UNSTABLE) & (counts > 1))
+    for group in torn:
+        copies = np.flatnonzero(groups == group)
+        # Close to the split the first steps must still be larger than what counts as done, and the copies not thrown
+        # farther than they will part.
+        excess = growth[group] - 1
+        length = scale * max(COPIES, min(5 * TOLERANCE / excess, np.sqrt(excess)))
+        centroids[copies] += length * rng.standard_normal((len(copies), 1)) * directions[group]
+    if torn.size:
+        return True
+    gain = np.where((counts == 1) & (growth > OVERDUE), mass * growth / (np.pi * beta), 0.0)
+    single = gain.argmax()
+    if gain[single] == 0.0:
+        return False
+    first, second, cost = _cheapest_merger(centroids, groups, counts, mass, single)
+    if gain[single] < 1.25 * cost:
+        return False
+    together = max(mass[groups[first]] + mass[groups[second]], 1e-300)
+    centroids[first] += mass[groups[second]] / together * (centroids[second] - centroids[first])
+    length = np.sqrt(growth[single] / (2 * beta))
+    centroids[second] = centroids[groups == single][0] + length * directions[single]
+    return True
+
+
+def _cheapest_merger(centroids, groups, counts, mass, single):
+    """Two centroids outside cluster `single` whose merger adds least to the cost, and what it adds."""
+    if counts.max() > 1:
+        first, second = np.flatnonzero(groups == counts.argmax())[:2]
+        return first, second, 0.0
+    weight = mass[groups]
+    together = np.maximum(np.add.outer(weight, weight), 1e-300)  # two empty clusters merge for nothing
+    cost = cdist(centroids, centroids, "sqeuclidean") * np.outer(weight, weight) / together
+    cost[np.diag_indices(len(cost))] = np.inf
+    cost[groups == single] = cost[:, groups == single] = np.inf
+    first, second = np.unravel_index(cost.argmin(), cost.shape)
+    return first, second, cost[first, second]
+
+
+def _best_split(X):
+    """What the best halving of the objects (N, D) along their leading axis takes off the cost, and the two means."""
+    mean = X.mean(axis=0)
+    offsets = X - mean
+    order = (offsets @ _leading_axis(X, np.full(len(X), 1 / len(X)), np.empty_like(X))[1]).argsort()
+    sums, size = offsets[order].cumsum(axis=0)[:-1], np.arange(1, len(X))
+    gains = (sums**2).sum(axis=1) * (1 / size + 1 / size[::-1])
+    best = gains.argmax()
+    return gains[best], np.array([mean + sums[best] / size[best], mean - sums[best] / size[::-1][best]])
+
+
+def _frozen(X, centroids, beta, tolerance):
+    """Centroids of a local optimum of the hard cost, the cost and the sweeps it took.
+
+    Single objects cannot take a surplus centroid out of a group. Where the best halving of one cluster gains more
+    than the cheapest merger of two others costs, the three centroids move at once.
+    """
+    best, lowest, sweeps = centroids, np.inf, 0
+    names, once = np.arange(len(centroids)), np.ones(len(centroids), int)
+    while True:
+        centroids, done, _ = _fixed_point(X, centroids, beta, tolerance)
+        sweeps += done
+        distances = cdist(X, centroids, "sqeuclidean")
+        labels, cost = distances.argmin(axis=1), distances.min(axis=1).sum()
+        if cost >= lowest * (1 - CHEAPER):
+            return best, lowest, sweeps
+        best, lowest = centroids, cost
+        mass, gain, move = np.bincount(labels, minlength=len(centroids)), 0.0, None
+        for single in np.flatnonzero(mass > 1):
+            first, second, loss = _cheapest_merger(best, names, once, mass, single)
+            gained, halves = _best_split(X[labels == single])
+            if gained - loss > gain:
+                gain, move = gained - loss, (single, first, second, halves)
+        if move is None:
+            return best, lowest, sweeps
+        single, first, second, halves = move
+        centroids = best.copy()
+        centroids[first] += mass[second] / max(mass[first] + mass[second], 1) * (best[second] - best[first])
+        centroids[[single, second]] = halves
+
+
+def _free_energy(X, centroids, beta):
+    return -logsumexp(-beta * cdist(X, centroids, "sqeuclidean"), axis=1).sum() / beta
+
+
+class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """k-means by annealing: a few centroids when hot, more as the temperature falls.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of centroids K offered; how many of them differ depends on the temperature.
+    inference : {"meanfield", "gibbs"}
+        "meanfield" is expectation-maximisation with the centroids as the only parameters; "gibbs" samples.
+    sampler : {"block", "sequential"}
+        For "gibbs": all labels given the centroids, or one by one on the exact cost, n/(n+1) factor included.
+    n_init : int
+        Annealing runs; the one of lowest cost at the cold end is kept.
+    n_sweeps : int
+        Sweeps that "gibbs" averages over at every temperature, after as many to settle.
+    random_state : int, Generator, RandomState or None
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray, shape (K, D)
+        Centroids at the coldest step.
+    labels_ : ndarray of int, shape (N,)
+        Hard labels at the coldest step.
+    inertia_ : float
+        Sum of squared distances of the objects to their centroid.
+    n_iter_ : int
+        Sweeps over the data in the kept run.
+    trajectory_ : Trajectory
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X, _, labels = gc.datasets.five_gaussians(500, random_state=0)
+    >>> gc.AnnealedKMeans(n_clusters=5, random_state=0).fit(X).cluster_centers_.shape
+    (5, 2)
+    """
+
+    capacity_entropy = "final"
+
+    def __init__(self, n_clusters=8, inference="meanfield", sampler="block", n_init=1, n_sweeps=30, random_state=None):
+        self.n_clusters = n_clusters
+        self.inference = inference
+        self.sampler = sampler
+        self.n_init = n_init
+        self.n_sweeps = n_sweeps
+        self.random_state = random_state
+
+    def cost(self, labels, X):
+        """Sum of squared distances of the objects to the mean of their cluster, for any hard labelling.
+
+        Parameters
+        ----------
+        labels : array_like of int, shape (N,)
+        X : array_like, shape (N, D)
+
+        Returns
+        -------
+        float
+        """
+        X = check_vectors("X", X)
+        check_n_clusters(self.n_clusters, len(X))
+        return self._labels_cost(check_labels("labels", labels, len(X), self.n_clusters), X)
+
+    def _labels_cost(self, labels, X):
+        mass = np.bincount(labels, minlength=self.n_clusters)
+        sums = np.array([np.bincount(labels, column, self.n_clusters) for column in X.T]).T
+        means = sums / np.maximum(mass, 1)[:, None]
+        return float(((X - means[labels]) ** 2).sum())
+
+    def anneal(self, X, betas=None, init=None):
+        """Anneal on X from hot to cold and return the run.
+
+        Parameters
+        ----------
+        X : array_like, shape (N, D)
+        betas : array_like, shape (T,), or None
+            Ascending inverse temperatures; None takes .9 to 120 units in 40 steps, the unit being the first split
+            1 / (2 lambda_max).
+        init : Trajectory or None
+            At every beta start from its centroids instead of those of the step before (paired starts).
+
+        Returns
+        -------
+        Trajectory
+            Potentials are squared distances (averaged over the sweeps for "gibbs"), float64. `converged` says where
+            "meanfield" reached a fixed point; a ConvergenceWarning counts the temperatures where it did not.
+
+        Raises
+        ------
+        ValueError
+            X not 2-D, empty, or not finite; n_clusters not in 1..N; unknown inference or sampler; betas not
+            ascending, positive and up to 1e15 units; init of another shape or without centroids.
+        """
+        return signed(self._anneal(check_vectors("X", X), betas, init), self, X)
+
+    @one_thread()
+    def _anneal(self, X, betas=None, init=None):
+        n_objects = len(X)
+        n_clusters = check_n_clusters(self.n_clusters, n_objects)
+        check_option("inference", self.inference, ("meanfield", "gibbs"))
+        check_option("sampler", self.sampler, ("block", "sequential"))
+        n_init = check_integer("n_init", self.n_init)
+        check_integer("n_sweeps", self.n_sweeps)
+        X, offset, basis = few_coordinates(X)
+        covariance = X.T @ X / n_objects
+        spread = float(eigvalsh(covariance, subset_by_index=[len(covariance) - 1] * 2)[0])
+        unit = 1 / (2 * spread) if spread > 1e-300 else 1.0
+        betas = beta_grid(unit, 0.9, 120, 40) if betas is None else check_betas(betas)
+        if betas[-1] > COLDEST * unit and spread > 1e-300:
+            raise ValueError(f"betas go up to {betas[-1]:.3g}, accepted is up to {COLDEST:.0e} units of {unit:.3g}")
+        init = check_start(init, betas, n_objects, n_clusters)
+        if init is not None and init.centroids is None:
+            raise ValueError("init has no centroids, accepted is a Trajectory of a model with centroids")
+        if init is not None and init.centroids.shape[2] != len(offset):
+            raise ValueError(f"init has centroids of {init.centroids.shape[2]} features, accepted are {len(offset)}")
+        starts = None
+        if init is not None:
+            centroids = init.centroids - offset
+            starts = centroids if basis is None else centroids @ basis, init.probabilities.argmax(axis=2)
+        run = self._run_em if self.inference == "meanfield" else self._run_gibbs
+        seeds = np.random.SeedSequence(check_seed(self.random_state)).spawn(n_init + 1)
+        *rngs, search = map(np.random.default_rng, seeds)
+        runs = (run(X, betas, np.sqrt(spread), starts, rng) for rng in rngs)  # one by one: only the best is kept
+        # A run is (centroids, potentials or None, converged or None, sweeps).
+        path, potentials, converged, sweeps = min(runs, key=lambda done: self._cold_cost(X, *done[:2]))
+        if potentials is None:
+            if init is None and betas[-1] > MELTED * unit and n_clusters > 1:
+                sweeps += self._cross_over(X, betas, unit, path, converged, search)
+            potentials = np.array([cdist(X, centroids, "sqeuclidean") for centroids in path])
+            if not converged.all():
+                warnings.warn(
+                    f"{np.sum(~converged)} of {len(betas)} temperatures did not settle within {MAX_SWEEPS} sweeps",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
+        probabilities = -betas[:, None, None] * potentials
+        for step in probabilities:
+            softmax(step)  # in place
+        costs = np.array([self._labels_cost(step.argmax(axis=1), X) for step in probabilities])
+        centroids = all_coordinates(path, offset, basis)
+        return Trajectory(betas, probabilities, potentials, costs, centroids, unit, converged, sweeps)
+
+    def _cold_cost(self, X, path, potentials):
+        distances = cdist(X, path[-1], "sqeuclidean") if potentials is None else potentials[-1]
+        return self._labels_cost(distances.argmin(axis=1), X)
+
+    def _run_em(self, X, betas, scale, starts, rng):
+        shape = (self.n_clusters, X.shape[1])
+        centroids, path, sweeps = np.zeros(shape), np.empty((len(betas), *shape)), 0
+        converged, work = np.empty(len(betas), bool), np.empty_like(X)
+        for t, beta in enumerate(betas):
+            if starts is not None:
+                centroids = starts[0][t]
+            for left in range(self.n_clusters)[::-1]:
+                centroids = centroids + PERTURBATION * scale * rng.standard_normal(shape) / np.sqrt(shape[1])
+                centroids, done, converged[t] = _fixed_point(X, centroids, beta, TOLERANCE * scale)
+                sweeps += done
+                # The last round must not move what nothing settles again.
+                if starts is not None or not left or not _unsettled(X, centroids, beta, scale, rng, work):
+                    break
+            path[t] = centroids
+        return path, None, converged, sweeps
+
+    def _cross_over(self, X, betas, unit, path, converged, rng):
+        """Take the colder end of the run from a solution of lower free energy, if there is one; returns the sweeps.
+
+        Cooling follows its branch past the temperature where another becomes better. That other one is looked for in
+        the cold, from the run's own end and from k-means++, and followed towards the hot as long as it is the better.
+        """
+        tolerance = TOLERANCE / np.sqrt(2 * unit)
+        starts = [kmeans_plusplus(X, path.shape[1], random_state=int(rng.integers(2**31)))[0] for _ in range(STARTS)]
+        ends = [_frozen(X, start, max(FROZEN * unit, betas[-1]), tolerance) for start in (path[-1], *starts)]
+        cost, sweeps = min(end[1] for end in ends), sum(end[2] for end in ends)
+        thawed = [_fixed_point(X, end[0], betas[-1], tolerance)[0] for end in ends if end[1] <= LIKELY * cost]
+        centroids = min(thawed, key=lambda centroids: _free_energy(X, centroids, betas[-1]))
+        for t in range(len(betas) - 1, -1, -1):
+            centroids, done, settled = _fixed_point(X, centroids, betas[t], tolerance)
+            sweeps += done
+            gain = _free_energy(X, path[t], betas[t]) - _free_energy(X, centroids, betas[t])
+            if gain <= CHEAPER * cost:
+                break
+            path[t], converged[t] = centroids, settled
+        return sweeps
+
+    def _run_gibbs(self, X, betas, scale, starts, rng):
+        n_objects, n_clusters, n_sweeps = len(X), self.n_clusters, self.n_sweeps
+        shape = (n_clusters, X.shape[1])
+        labels = rng.integers(n_clusters, size=n_objects)
+        centroids = PERTURBATION * scale * rng.standard_normal(shape) / np.sqrt(shape[1])
+        none, path = np.empty((0, 0)), np.empty((len(betas), *shape))
+        potentials = np.zeros((len(betas), n_objects, n_clusters))
+        for t, beta in enumerate(betas):
+            if starts is not None:
+                centroids, labels = starts[0][t], starts[1][t].copy()
+            if t == 0 or starts is not None:  # the sweeps keep them up to date
+                mass, sums = np.zeros(n_clusters), np.zeros(shape)
+                np.add.at(mass, labels, 1.0)
+                np.add.at(sums, labels, X)
+            average = np.zeros(shape)
+            for sweep in range(2 * n_sweeps):
+                kept = potentials[t] if sweep >= n_sweeps else none
+                if self.sampler == "block":
+                    kernels.block_gibbs_sweep(X, centroids, beta, labels, mass, sums, kept, rng)
+                else:
+                    kernels.sequential_gibbs_sweep(X, rng.permutation(n_objects), beta, labels, mass, sums, kept, rng)
+                # A cluster without members keeps its centroid.
+                centroids = np.where(mass[:, None] > 0.5, sums / np.maximum(mass, 1.0)[:, None], centroids)
+                average += centroids * (sweep >= n_sweeps)
+            path[t] = average / n_sweeps
+            potentials[t] /= n_sweeps
+        return path, potentials, None, 2 * n_sweeps * len(betas)
+
+    def fit(self, X, y=None):
+        """Anneal on X.
+
+        Parameters
+        ----------
+        X : array_like, shape (N, D)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        check_unmasked("X", X)
+        given, X = X, validate_data(self, X, dtype=np.float64, order="C")
+        self.trajectory_ = signed(self._anneal(check_vectors("X", X)), self, given)
+        self.n_iter_ = self.trajectory_.n_iter
+        self.cluster_centers_ = self.trajectory_.centroids[-1]
+        self.labels_ = self.trajectory_.labels(-1)
+        self.inertia_ = float(((X - self.cluster_centers_[self.labels_]) ** 2).sum())
+        return self
+
+    def predict(self, X):
+        """Nearest centroid of every object, shape (M,)."""
+        return self.transform(X).argmin(axis=1)
+
+    def transform(self, X):
+        """Euclidean distances to the centroids, shape (M, K)."""
+        check_is_fitted(self)
+        check_unmasked("X", X)
+        return cdist(validate_data(self, X, dtype=np.float64, reset=False), self.cluster_centers_)
+
+    @property
+    def _n_features_out(self):
+        return len(self.cluster_centers_)

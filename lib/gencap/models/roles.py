@@ -1,0 +1,300 @@
+r"""Roles: a Boolean matrix as the OR of few rows, of which every user may hold several at the same time.
+
+`NoisyOrFactorization` fits
+
+.. math:: p(x_{ij} = 1 \mid L) = \epsilon r + (1 - \epsilon) \Bigl(1 - \prod_{t \in L} \beta_{tj}\Bigr),
+          \qquad |L| \le M ,
+
+where L is the set of roles of user i, beta the probability that a role does NOT grant a permission, and epsilon the
+share of bits that are noise and equal 1 with probability r. The number of roles is chosen in `factorization`.
+
+Source: 002 section 5.
+"""
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..checks import check_boolean, check_integer, check_number, check_option, check_size, check_unmasked, generator
+from ..views.measures import ROW_MAPPINGS, map_rows
+
+_FLOOR = 1e-10  # probabilities stay this far from 0 and 1, so that no bit costs an infinite amount
+
+
+class NoisyOrFactorization(BaseEstimator):
+    """Boolean factorization X ~ assignments OR-AND components, by annealed EM for the noisy-OR mixture-noise model.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of roles K, 1..n_samples.
+    max_roles : int
+        Most roles a row may hold at once, M >= 1. The label sets are all subsets of at most M of the K roles.
+    cooling : float
+        Factor of the temperature from step to step, (0, 1); it falls from D / 10 to 1.
+    n_init : int
+        Restarts; the run of largest likelihood is kept.
+    n_refinements : int
+        Attempts, after the annealing, to replace a wasted role: two roles are added and the two least useful ones
+        dropped, and the result is kept if it is more probable.
+    random_state : int, Generator or None
+
+    Attributes
+    ----------
+    components_ : ndarray of bool, shape (K, D)
+        Which role grants which permission: beta < 1/2. Thresholding is needed, as beta absorbs part of the noise.
+    off_probabilities_ : ndarray, shape (K, D)
+        beta, the probability that a role does not switch a bit on.
+    assignments_ : ndarray of bool, shape (N, K)
+        Roles of every row: its most probable label set.
+    label_sets_ : ndarray of bool, shape (L, K)
+    label_set_probabilities_ : ndarray, shape (L,)
+    noise_ : float
+        epsilon, the share of bits that are noise. It is not identified where beta is free.
+    noise_one_ : float
+        r, the probability that a noise bit is 1.
+    log_likelihood_ : float
+        Of all rows at temperature 1, nats.
+    n_iter_ : int
+        EM steps of the kept run.
+    n_features_in_ : int
+
+    Source
+    ------
+    002 section 5; the model is that of its reference 22 (multi-assignment clustering for Boolean data).
+    """
+
+    def __init__(self, n_components=8, max_roles=2, cooling=0.9, n_init=1, n_refinements=5, random_state=None):
+        self.n_components = n_components
+        self.max_roles = max_roles
+        self.cooling = cooling
+        self.n_init = n_init
+        self.n_refinements = n_refinements
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Fit to a Boolean matrix of shape (N, D) and return self.
+
+        Raises
+        ------
+        ValueError
+            X holds other values than 0 and 1, or a parameter is outside its range.
+        """
+        X = self._check_rows("X", X, reset=True)
+        n_components = check_integer("n_components", self.n_components, 1, len(X), "n_samples")
+        max_roles = min(check_integer("max_roles", self.max_roles), n_components)
+        cooling = check_number("cooling", self.cooling, 0.01, 0.999)
+        n_refinements = check_integer("n_refinements", self.n_refinements, 0)
+        sets = label_sets(n_components, max_roles)
+        check_size(f"the table of {len(X)} rows by {len(sets)} label sets", (len(X), len(sets)))
+        rng = generator(self.random_state)
+        # Single precision halves the time of the products and leaves the parameters as they are.
+        single = X.astype(np.float32)
+        runs = [
+            _annealed_em(single, sets, cooling, n_refinements, rng) for _ in range(check_integer("n_init", self.n_init))
+        ]
+        state, _, self.n_iter_ = min(runs, key=lambda run: run[1])
+        log_joint = _log_joint(X, sets, state)
+        self.log_likelihood_ = float(np.sum(logsumexp(log_joint, axis=1)))
+        self.off_probabilities_, self.noise_, self.noise_one_, self.label_set_probabilities_ = state
+        self.label_sets_ = sets
+        self.components_ = self.off_probabilities_ < 0.5
+        self.assignments_ = sets[np.argmax(log_joint, axis=1)]
+        return self
+
+    def _check_rows(self, name, X, reset=False):
+        check_unmasked(name, X)
+        X = validate_data(self, X, dtype=np.float64, reset=reset)
+        check_boolean(name, X)
+        return X
+
+    def _new_log_joint(self, X):
+        """log p(L) p(x_i | L), shape (N, L), of new rows under the fitted parameters."""
+        check_is_fitted(self)
+        state = (self.off_probabilities_, self.noise_, self.noise_one_, self.label_set_probabilities_)
+        return _log_joint(self._check_rows("X", X), self.label_sets_, state)
+
+    def predict(self, X):
+        """Roles of new rows under the fitted components, bool, shape (N, K)."""
+        best = self._new_log_joint(X).argmax(axis=1)  # an unfitted model is refused there
+        return self.label_sets_[best]
+
+    def score(self, X, y=None):
+        """Mean log likelihood of a row, nats."""
+        return float(np.mean(logsumexp(self._new_log_joint(X), axis=1)))
+
+    def transfer_cost(self, X1, X2, mapping="nearest", random_state=None):
+        """Mean number of bits of a test row that the transferred factorization gets wrong.
+
+        Parameters
+        ----------
+        X1 : array_like of bool, shape (N, D)
+            The rows the model was fitted to.
+        X2 : array_like of bool, shape (N2, D)
+            Test rows.
+        mapping : {"nearest", "hungarian", "components"}
+            "nearest" and "hungarian" transfer both factors: the test row takes the roles of the row it is mapped to.
+            "components" fixes the second factor only and gives the test row the label set with the fewest wrong
+            bits; this tolerates overfitting, and is here to show it.
+        random_state : int, Generator or None
+            For ties of the mapping.
+
+        Source
+        ------
+        002 section 5 (cost), section 8 ("only the second matrix is fixed").
+        """
+        check_is_fitted(self)
+        check_option("mapping", mapping, (*ROW_MAPPINGS, "components"))
+        X2 = self._check_rows("X2", X2)
+        if mapping == "components":
+            offered = boolean_product(self.label_sets_, self.components_)
+            return float(np.mean(cdist(X2, offered, "sqeuclidean").min(axis=1)))
+        if len(X1) != len(self.assignments_):
+            raise ValueError(f"X1 has {len(X1)} rows, accepted are the {len(self.assignments_)} rows of the fit")
+        assignments = self.assignments_[map_rows(X1, X2, mapping, random_state)]
+        return float(np.mean(np.sum(boolean_product(assignments, self.components_) != X2, axis=1)))
+
+
+def boolean_product(assignments, components):
+    """OR over t of (assignments[:, t] AND components[t]), bool, shape (N, D)."""
+    return np.asarray(assignments, dtype=np.float32) @ np.asarray(components, dtype=np.float32) > 0.5
+
+
+def label_sets(n_components, max_roles):
+    """All subsets of at most `max_roles` of `n_components` roles, the empty one first: bool, shape (L, K)."""
+    count = sum(comb(n_components, size) for size in range(max_roles + 1))
+    check_size(f"{count} label sets (at most max_roles={max_roles} of {n_components} roles)", (count, n_components))
+    members = [m for size in range(max_roles + 1) for m in combinations(range(n_components), size)]
+    sets = np.zeros((len(members), n_components), dtype=bool)
+    for row, m in zip(sets, members, strict=True):
+        row[list(m)] = True
+    return sets
+
+
+def _one_probabilities(sets, state):
+    """p(x_j = 1 | L), shape (L, D), and the probability that no role of L switches bit j on, prod beta."""
+    beta, noise, noise_one, _ = state
+    all_off = np.exp(sets @ np.log(beta))
+    return np.clip(noise * noise_one + (1 - noise) * (1 - all_off), _FLOOR, 1 - _FLOOR), all_off
+
+
+def _log_joint(X, sets, state, one=None):
+    """log p(L) p(x_i | L), shape (N, L), in the precision of X; `one` if p(x_j = 1 | L) is known."""
+    if one is None:
+        one, _ = _one_probabilities(sets, state)
+    log_zero = np.log1p(-one)
+    slope, offset = np.log(one) - log_zero, log_zero.sum(axis=1) + np.log(state[3])
+    return X @ slope.T.astype(X.dtype) + offset.astype(X.dtype)
+
+
+def _em_step(X, sets, state, temperature):
+    """One generalised EM step at a fixed temperature.
+
+    The free energy F = -T sum_i log sum_L [p(L) p(x_i | L)]^(1/T) never rises: the assignment probabilities are its
+    exact minimiser, and the parameters follow by one EM step over the latent switches of the noisy OR.
+
+    Returns
+    -------
+    state : tuple
+        New (beta, noise, noise_one, p(L)).
+    free_energy : float
+        Of the state that was passed in, nats a row.
+    """
+    beta, noise, noise_one, prior = state
+    one, all_off = _one_probabilities(sets, state)
+    probabilities = _log_joint(X, sets, state, one)
+    largest = probabilities.max(axis=1, keepdims=True)
+    probabilities -= largest
+    probabilities /= temperature
+    # Below e^-60 a share is nothing to the sums, but as a denormal number it slows the products a hundredfold.
+    np.exp(np.maximum(probabilities, -60.0, out=probabilities), out=probabilities)
+    norm = probabilities.sum(axis=1, keepdims=True)
+    probabilities /= norm
+    free_energy = -float(np.mean(largest + temperature * np.log(norm)))
+    mass = probabilities.sum(axis=0, dtype=np.float64)
+    ones = (probabilities.T @ X).astype(np.float64)
+    zeros = np.maximum(mass[:, None] - ones, 0.0)
+
+    # Expected counts, label set by bit: seen as 1 (0) and not noise.
+    on = ones * (1 - noise) * (1 - all_off) / one
+    off = zeros * (1 - noise) * all_off / (1 - one)
+    # Given that the OR of L is 1, role t was off with probability (beta_t - prod beta) / (1 - prod beta).
+    sure = ones * (1 - noise) / one
+    drawn = sets.T @ (on + off)
+    silent = beta * (sets.T @ sure) + sets.T @ (off - sure * all_off)
+    new_beta = np.where(drawn > _FLOOR, silent / np.maximum(drawn, _FLOOR), beta)
+    noise_ones = max(float(np.sum(ones - on)), 0.0)
+    noise_count = noise_ones + max(float(np.sum(zeros - off)), 0.0)
+    new_state = (
+        np.clip(new_beta, _FLOOR, 1 - _FLOOR),
+        min(max(noise_count / X.size, _FLOOR), 1 - _FLOOR),
+        min(max(noise_ones / max(noise_count, _FLOOR), _FLOOR), 1 - _FLOOR),
+        np.maximum(mass / len(X), _FLOOR),
+    )
+    return new_state, free_energy
+
+
+def _descend(X, sets, state, temperature, max_iter, tol):
+    """EM at one temperature until a step gains less than `tol` nats a row; (state, free energy, steps)."""
+    free_energy, steps, gain = np.inf, 0, np.inf
+    while steps < max_iter and gain >= tol:
+        previous = free_energy
+        state, free_energy = _em_step(X, sets, state, temperature)
+        gain, steps = previous - free_energy, steps + 1
+    return state, free_energy, steps
+
+
+def _annealed_em(X, sets, cooling, n_refinements, rng):
+    """Cool from D / 10 to 1, then refine; (state, free energy at temperature 1, EM steps)."""
+    shape = (sets.shape[1], X.shape[1])
+    density = np.clip(X.mean(axis=0, dtype=np.float64), 0.01, 0.99)
+    beta = np.clip(1 - density * rng.uniform(0.5, 1.5, shape), _FLOOR, 1 - _FLOOR)
+    state = (beta, 0.1, float(density.mean()), np.full(len(sets), 1 / len(sets)))
+    temperature, n_steps = max(X.shape[1] / 10, 1.0), 0
+    while temperature > 1:
+        # Equal roles stay equal under EM: a little noise lets them part where the temperature allows it.
+        beta = np.clip(state[0] * rng.uniform(0.99, 1.01, shape), _FLOOR, 1 - _FLOOR)
+        state, _, steps = _descend(X, sets, (beta, *state[1:]), temperature, 10, 1e-2)
+        n_steps += steps
+        temperature = max(temperature * cooling, 1.0)
+    state, free_energy, steps = _descend(X, sets, state, 1.0, 100, 1e-3)
+    n_steps += steps
+    for _ in range(n_refinements):
+        candidate, lower, steps = _grow_and_prune(X, sets, state, rng)
+        n_steps += steps
+        if lower < free_energy:
+            state, free_energy = candidate, lower
+    return state, free_energy, n_steps
+
+
+def _grow_and_prune(X, sets, state, rng, n_extra=2):
+    """Add roles that look like badly explained rows, reheat, cool, and drop the least useful roles again.
+
+    Annealing alone mostly ends with one role missing and another one double; no small step leads out of that.
+    """
+    n_roles, max_roles = sets.shape[1], int(sets.sum(axis=1).max())
+    poor = np.argsort(logsumexp(_log_joint(X, sets, state), axis=1))[: max(len(X) // 10, n_extra)]
+    rows = X[rng.choice(poor, n_extra)]
+    sets = label_sets(n_roles + n_extra, max_roles)
+    state = (np.vstack([state[0], 0.8 - 0.6 * rows]), *state[1:3], np.full(len(sets), 1 / len(sets)))
+    state, _, n_steps = _descend(X, sets, state, 4.0, 8, 1e-2)
+    state, _, steps = _descend(X, sets, state, 1.0, 15, 1e-2)
+    n_steps += steps
+    while sets.shape[1] > n_roles:
+        log_joint = _log_joint(X, sets, state)
+        share = np.exp(np.maximum(log_joint - log_joint.max(axis=1, keepdims=True), -60.0))
+        # The likelihood left when the label sets that hold role t are gone.
+        left = np.log(np.maximum(share @ (~sets).astype(X.dtype), np.exp(-60.0))).sum(axis=0)
+        role = int(np.argmax(left))
+        kept = ~sets[:, role]
+        prior = state[3][kept] / state[3][kept].sum()
+        state, sets = (np.delete(state[0], role, axis=0), *state[1:3], prior), np.delete(sets[kept], role, axis=1)
+        state, _, steps = _descend(X, sets, state, 1.0, 10, 1e-2)
+        n_steps += steps
+    state, free_energy, steps = _descend(X, sets, state, 1.0, 60, 1e-3)
+    return state, free_energy, n_steps + steps

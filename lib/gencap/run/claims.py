@@ -1,0 +1,237 @@
+"""The ledger of published statements: each is checked in a notebook and gets a verdict, reproduced or not.
+
+The statements stand in data/published/claims.csv, each with the rule that decides it (`how_compared`). Two kinds:
+
+* `equal`, `within`: `check` compares numbers. `target` lists one accepted value for each obtained one, separated by
+  ";": a number or a word, a bound such as "<=0.05" or ">=0.9", or a range "low..high" (ends included). `tolerance`
+  (one, or one for each target; absolute) widens them. A single target applies to every obtained value.
+* `computed`: the notebook computes whether the statement of the rule holds, once or for each of several data sets, and
+  `share` says which percentages of them decide: "80;20" is reproduced from 80 % on, in part from 20 % on; "80" has no
+  second step; empty means all.
+
+A verdict follows from what was computed and from nothing else: no word can be passed as one, and a miss is recorded
+with the computed reasons. Nothing that is printed depends on the obtained value, so a saved notebook reads the same on
+every processor.
+"""
+
+import csv
+import difflib
+import functools
+import html
+import json
+import math
+import numbers
+import operator
+import os
+
+import numpy as np
+
+from ..resources import data_path
+
+VERDICTS = (
+    "reproduced", "in part", "in part (corrected)", "refuted", "needs data", "needs full profile", "not yet",
+)  # fmt: skip
+RECORD_FILE = "GENCAP_CLAIMS_FILE"  # environment: where the runner gathers the records, one JSON object a line
+OTHER_PARAMETERS = "GENCAP_OTHER_PARAMETERS"  # environment: what the runner changed, in words
+_SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
+_session = {}
+
+
+@functools.cache
+def published():
+    """Return the ledger: {id: row as dict of str}, in the order of the file."""
+    with data_path("published/claims.csv").open(encoding="utf-8", newline="") as file:
+        return {row["id"]: row for row in csv.DictReader(file)}
+
+
+def check(id, obtained, *, holds=None, part=None, corrected=False, needs=None, reasons=()):
+    """Decide a published statement by its rule, print one line and record the verdict.
+
+    Parameters
+    ----------
+    id : str
+        As in data/published/claims.csv.
+    obtained : number, str, array_like, dict or None
+        For kind equal and within: one value for each target, in the order of the column `values`. For computed: what
+        the record should show. None with `needs`.
+    holds : bool or sequence of bool
+        For computed, and only there: whether the statement holds, or whether it does on each data set.
+    part : bool or sequence of bool, optional
+        The weaker statement of the rule that makes a miss "in part". A sequence has to hold on the share that the rule
+        names first.
+    corrected : bool
+        `part` is a correction of the source: the verdict is then "in part (corrected)".
+    needs : "data" or "full profile", optional
+        The statement cannot be decided without it; nothing else is given.
+    reasons : sequence of (bool, str)
+        Explanations, each with the computed condition under which it is true; those that are true are recorded with
+        any verdict but "reproduced".
+
+    Raises
+    ------
+    ValueError
+        Unknown id, wrong number of values, `holds` missing or not allowed.
+    TypeError
+        A word or another object where a computed bool is due.
+    """
+    if id not in published():
+        near = difflib.get_close_matches(str(id), published(), n=3, cutoff=0.4)
+        raise ValueError(f"unknown claim {id!r}; near it: {', '.join(near) or 'none'} (see gencap.claims.published())")
+    row = published()[id]
+    record = {"id": id, "published": row["published"], "obtained": _plain(obtained), "held": "", "reason": ""}
+    if needs is not None:
+        if needs not in ("data", "full profile"):
+            raise ValueError(f'needs={needs!r} is not one of "data", "full profile"')
+        if not (obtained is holds is part is None):
+            raise ValueError(
+                f"{id}: with needs={needs!r} nothing is compared, so obtained, holds and part must be None"
+            )
+        record["verdict"] = f"needs {needs}"
+    else:
+        record |= _decide(row, obtained, holds, part, bool(_bools(id, "corrected", corrected)[0]))
+        true = [text for condition, text in reasons if _bools(id, "reasons", condition).all()]
+        if record["verdict"] != "reproduced":
+            other = os.environ.get(OTHER_PARAMETERS)
+            record["reason"] = "; ".join([*true, record["held"], *([f"run with {other}"] if other else [])])
+    _session[id] = record
+    print(f"{id}: published {row['published']} | {record['verdict']}")
+    if os.environ.get(RECORD_FILE):
+        with open(os.environ[RECORD_FILE], "a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+
+
+class table:
+    """The claims checked so far in this session, as a table (HTML in a notebook, text elsewhere)."""
+
+    columns = ("id", "source", "statement", "published", "obtained", "verdict", "reason")
+
+    def __init__(self):
+        self.rows = [published()[id] | r | {"obtained": show(r["obtained"])} for id, r in _session.items()]
+        for row in self.rows:
+            row["source"] = f"{row['source']}, {row['place']}"
+
+    def _repr_html_(self):
+        head = "".join(f"<th style='text-align:left'>{c}</th>" for c in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(r[c])}</td>" for c in self.columns) + "</tr>"
+            for r in self.rows
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def __repr__(self):
+        return "\n".join(
+            f"{r['id']}: published {r['published']} | obtained {r['obtained']} | {r['verdict']}"
+            + (f" ({r['reason']})" if r["reason"] else "")
+            for r in self.rows
+        )
+
+
+def _bools(id, name, value):
+    """The computed truth values as an array of bool, shape (data sets,)."""
+    values = np.atleast_1d(np.asarray(value))
+    if values.dtype != bool or values.ndim != 1 or not values.size:
+        raise TypeError(
+            f"{id}: {name}={value!r} is not accepted; accepted is a computed bool, or one for each data set"
+        )
+    return values
+
+
+def _decide(row, obtained, holds, part, corrected):
+    """Verdict, and in words how far the statement holds."""
+    if obtained is None:
+        raise ValueError(f'{row["id"]}: obtained is None; say needs="data" or needs="full profile" if so')
+    computed = row["kind"] == "computed"
+    if computed == (holds is None):
+        wanted = "holds is missing" if computed else "holds must be None where numbers are compared"
+        raise ValueError(f"{row['id']}: {wanted}; the rule: {row['how_compared']}")
+    held = _bools(row["id"], "holds", holds if computed else _hit(row, obtained))
+    weaker = _bools(row["id"], "part", False if part is None else part)
+    first, *second = map(int, (row["share"] or "100").split(";"))
+
+    def reaches(found, share):
+        return 100 * found.sum() >= share * found.size
+
+    if reaches(held, first):
+        verdict = "reproduced"
+    elif second and reaches(held, second[0]):
+        verdict = "in part"
+    elif reaches(weaker, first):
+        verdict = "in part (corrected)" if corrected else "in part"
+    else:
+        verdict = "refuted"
+    if held.size > 1:
+        words = f"holds on {held.sum()} of {held.size} data sets"
+    else:
+        words = ("met" if held[0] else "not met") if computed else f"accepted {band(row)}"
+    if part is not None and weaker.size > 1:
+        words += f", the weaker statement on {weaker.sum()}"
+    return {"verdict": verdict, "held": words}
+
+
+def _hit(row, obtained):
+    """Whether every obtained value lies in the accepted band of its target."""
+    plain = _plain(obtained)
+    values = plain if isinstance(plain, list) else [plain]
+    targets = _targets(row)
+    if len(targets) == 1 and values:
+        targets *= len(values)
+    if len(values) != len(targets):
+        raise ValueError(f"{row['id']}: got {len(values)} values, accepted are {len(targets)}: {row['values']}")
+    return all(_accepts(target, float(tolerance), v) for (target, tolerance), v in zip(targets, values, strict=True))
+
+
+def _targets(row):
+    """Pairs (target, tolerance) in words; a single tolerance applies to every target."""
+    targets, tolerances = row["target"].split(";"), (row["tolerance"] or "0").split(";")
+    tolerances = tolerances * len(targets) if len(tolerances) == 1 else tolerances
+    return list(zip(targets, tolerances, strict=True))
+
+
+def _accepts(target, tolerance, value):
+    """Whether one value meets one target: a word, a number, a bound or a range."""
+    sign = next((s for s in _SIGNS if target.startswith(s)), "")
+    try:
+        low, _, high = target.removeprefix(sign).partition("..")
+        low, high = float(low), float(high or low)
+    except ValueError:
+        return str(value).casefold() == target.casefold()
+    if not isinstance(value, int | float):
+        return False
+    if sign:
+        return _SIGNS[sign](value, low + (tolerance if "<" in sign else -tolerance))
+    # A difference such as 1.36 - 1.46 exceeds its decimal tolerance by a rounding error, which is no miss.
+    slack = tolerance * (1 + 1e-9)
+    return low - slack <= value <= high + slack
+
+
+def band(row):
+    """The accepted values, or the rule, in words."""
+    if row["kind"] == "computed":
+        return row["target"] or row["how_compared"]
+    return "; ".join(t if float(e) == 0 else f"{t} ± {e}" for t, e in _targets(row))
+
+
+def _plain(value):
+    """The value as what JSON has: numbers, words, lists, dicts; NaN and infinities as words."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple | set | range):
+        return [_plain(v) for v in value]
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, numbers.Real) and math.isfinite(value):
+        return float(value)
+    return str(value)
+
+
+def show(value):
+    """A recorded value for a reader: four significant digits, lists separated by ';'."""
+    if isinstance(value, dict):
+        return "; ".join(f"{k} {show(v)}" for k, v in value.items())
+    if isinstance(value, list | tuple | np.ndarray):
+        return "; ".join(f"({show(v)})" if isinstance(v, list | tuple | dict) else show(v) for v in value)
+    if isinstance(value, bool | numbers.Integral) or not isinstance(value, numbers.Real):
+        return "" if value is None else str(value)
+    return f"{value + 0.0:.4g}"

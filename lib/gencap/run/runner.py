@@ -1,0 +1,655 @@
+"""Running notebooks: parameters checked before anything starts, results complete or absent, finished work not redone.
+
+A run lives in build/runs/NAME/PARAMETERS-HASH/: the executed notebook and run.json, which names the inputs (notebook
+source, lib/, data/, parameters, constraints.txt, package versions); the same as HTML comes after them, and nothing is
+lost without it. A run is finished while run.json says "done", the notebook is there and the inputs are still the same.
+NAME is that of the notebook; one outside notebooks/ has a hash of its place behind it.
+
+A folder is a project of gencap's if its pyproject.toml has the name gencap, or if a numbered notebook in its notebooks/
+names gencap in a code cell or has a parameter `profile`.
+
+The parameters cell of a notebook holds one entry a line, `name: type = default  # unit or meaning`, of type bool, int,
+float, str or list[one of them]. Its comment may hold a list up to a semicolon or the end, `one of: a, b`, or a range,
+`low..high`, and special values, `0 = the profile's size`. A str without list whose comment has the word file, folder,
+path or table is a path: a relative one starts where the command was given.
+"""
+
+import ast
+import contextlib
+import difflib
+import functools
+import hashlib
+import importlib.metadata
+import io
+import json
+import math
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tokenize
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..resources import data_path, project_folder, replacing
+from . import claims
+from .execution import UTF8, execute
+
+PACKAGES = ("gencap", "numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib", "nbclient", "ipykernel")
+_NUMBER = r"[-+]?(?:\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|inf)"
+_TYPE = r"(?:(list|tuple)\[)?(bool|int|float|str)\b[\w, .]*\]?"
+
+
+class ParameterError(ValueError):
+    """A parameter that the notebook does not know or accept; the message names what it accepts."""
+
+
+class NotebookFailed(RuntimeError):
+    """A cell raised, or the kernel died; `record` is what run.json holds."""
+
+    def __init__(self, record):
+        error = record["error"]
+        cell = "" if error["cell"] is None else f"cell {error['cell']} raised "
+        super().__init__(f"{record['notebook']}: {cell}{error['name']}: {error['message']}")
+        self.record = record
+
+
+@dataclass
+class Parameter:
+    """One entry of the parameters cell."""
+
+    name: str
+    type: str
+    default: object
+    comment: str
+
+    @property
+    def options(self):
+        found = re.search(r"one of:([^;]*)", self.comment)
+        return [word.strip() for word in found[1].split(",")] if found else None
+
+    @property
+    def range(self):
+        found = re.search(rf"({_NUMBER})\.\.({_NUMBER})", self.comment)
+        return (float(found[1]), float(found[2])) if found and "str" not in self.type else None
+
+    @property
+    def is_path(self):
+        return (
+            self.type == "str" and not self.options and bool(re.search(r"\b(file|folder|path|table)\b", self.comment))
+        )
+
+    def __str__(self):
+        return f"{self.name} ({self.type}, default {self.default!r}" + (f"; {self.comment})" if self.comment else ")")
+
+    def read(self, text):
+        """Return the value that `text` stands for.
+
+        Raises
+        ------
+        ParameterError
+            Not of the type, or outside the list or range.
+        """
+        try:
+            value = _convert(text, self.type)
+        except ValueError:
+            raise ParameterError(f"{self.name}: {text!r} is not of type {self.type}; accepted is {self}") from None
+        if self.is_path and value and "://" not in value:
+            return os.path.abspath(value)
+        if value != self.default:
+            special = [float(v) for v in re.findall(rf"({_NUMBER}) (?:=|stands for) ", self.comment)]
+            for each in value if isinstance(value, list) else [value]:
+                outside = self.range and each not in special and not self.range[0] <= each <= self.range[1]
+                if outside or (self.options and str(each) not in self.options):
+                    raise ParameterError(f"{self.name}: {each!r} is not accepted; accepted is {self}")
+        return value
+
+
+def _convert(text, type):
+    """Text to a value of an annotated type: bool, int, float, str or list[one of them]."""
+    several, one = re.fullmatch(_TYPE, type).groups()
+    if several:
+        text = text.strip()
+        if text[:1] in ("[", "(") or text[-1:] in ("]", ")"):
+            if text[:1] + text[-1:] not in ("[]", "()"):
+                raise ValueError("a bracket without its other half")
+            text = text[1:-1]
+        return [_convert(word.strip().strip("'\""), one) for word in text.rstrip().removesuffix(",").split(",")]
+    if one == "bool":
+        return bool(("false", "true").index(text.lower()))
+    if one == "str":
+        return text
+    value = {"int": int, "float": float}[one](text)
+    if math.isnan(value) or "_" in text:
+        raise ValueError("NaN is no value, and 1_0 is a slip")
+    return value
+
+
+def read_notebook(path):
+    """Return a notebook of format 4.
+
+    Raises
+    ------
+    ParameterError
+        It cannot be read or is not a notebook.
+    """
+    from nbformat.v4 import to_notebook
+
+    def holds(part, where, kinds):
+        for key, kind in kinds.items():
+            if key in part and not isinstance(part[key], kind):
+                raise ValueError(f"{key} of {where} is {part[key]!r}"[:200])
+            if key not in part and key != "tags":
+                raise ValueError(f"{where} has no {key}")
+
+    try:
+        notebook = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        holds(notebook, "the notebook", {"nbformat": int, "nbformat_minor": int})
+        if notebook["nbformat"] != 4:
+            raise ValueError(f"it is of format {notebook['nbformat']}, accepted is 4; Jupyter saves it as that")
+        holds(notebook, "the notebook", {"metadata": dict, "cells": list})
+        for number, cell in enumerate(notebook["cells"], start=1):
+            holds(cell, f"cell {number}", {"cell_type": str, "source": str | list, "metadata": dict})
+            holds(cell["metadata"], f"cell {number}", {"tags": list})
+        return to_notebook(notebook)
+    except (AttributeError, OSError, ValueError, TypeError) as error:
+        raise ParameterError(f"{path} cannot be read as a notebook: {' '.join(str(error).split())}") from None
+
+
+def _tags(cell):
+    return cell.metadata.get("tags", [])
+
+
+def parameters(path):
+    """Return the entries of the parameters cell: {name: Parameter}; without such a cell there are none."""
+    tagged = [c for c in read_notebook(path).cells if "parameters" in _tags(c)]
+    source = tagged[0].source if tagged else ""
+    found = {}
+    try:
+        comments = {
+            token.start[0]: token.string.lstrip("# ").rstrip()
+            for token in tokenize.generate_tokens(io.StringIO(source).readline)
+            if token.type == tokenize.COMMENT
+        }
+        for node in ast.parse(source).body:
+            if not isinstance(node, ast.Assign | ast.AnnAssign):
+                raise ValueError(f"line {node.lineno} is no assignment")
+            name = (node.targets[0] if isinstance(node, ast.Assign) else node.target).id
+            default = ast.literal_eval(node.value)
+            type_ = ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else type(default).__name__
+            if type_ in ("list", "tuple"):
+                type_ += f"[{type(default[0]).__name__ if default else 'float'}]"
+            if not re.fullmatch(_TYPE, type_):
+                raise ValueError(f"{name} is of type {type_}, accepted are bool, int, float, str, list[one of them]")
+            found[name] = Parameter(name, type_, default, comments.get(node.end_lineno, ""))
+    except (SyntaxError, tokenize.TokenError, ValueError, AttributeError) as error:
+        raise ParameterError(f"{path}: the parameters cell is not of lines name: type = literal: {error}") from None
+    return found
+
+
+def read_values(path, pairs):
+    """Return the values of all parameters of a notebook: the defaults, changed by (name, text) pairs.
+
+    Raises
+    ------
+    ParameterError
+        Unknown or repeated name, wrong type, or a value outside the list or range.
+    """
+    known = parameters(path)
+    values = {name: p.default for name, p in known.items()}
+    names = [name for name, _ in pairs]
+    for name, text in pairs:
+        if names.count(name) > 1:
+            raise ParameterError(f"{name} is given {names.count(name)} times; accepted is once")
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            raise ParameterError(
+                f"unknown parameter {name!r}"
+                + (f" (did you mean {near[0]}?)" if near else "")
+                + f"; accepted are {', '.join(map(str, known.values())) or 'none'}"
+            )
+        values[name] = known[name].read(text)
+    return values
+
+
+def _hash(*parts):
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part if isinstance(part, bytes) else str(part).encode())
+        digest.update(b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _hash_files(folder, pattern):
+    """Hash of a folder's files, but for those kept there about runs: keeping a record must not make a run stale."""
+    files = {f.relative_to(folder): f for f in sorted(folder.rglob(pattern)) if f.is_file()}
+    counted = [(name, f) for name, f in files.items() if not {"__pycache__", "results"} & set(name.parts)]
+    return _hash(*(part for name, f in counted for part in (name.as_posix(), f.read_bytes())))
+
+
+def inputs(path, values):
+    """Return the hashes and versions of everything that a run depends on; GENCAP_DATA counts by names and sizes."""
+    cells = [(c.cell_type, c.source) for c in read_notebook(path).cells]
+    extra = Path(os.environ.get("GENCAP_DATA") or os.devnull)
+    sizes = sorted((f.name, f.stat().st_size) for f in extra.iterdir() if f.is_file()) if extra.is_dir() else []
+    constraints = project_folder() / "constraints.txt"
+    return {
+        "notebook": _hash(json.dumps(cells)),
+        "code": _hash(json.dumps([source for kind, source in cells if kind == "code"])),
+        "lib": _hash_files(Path(__file__).parent, "*.py"),
+        "data": _hash(_hash_files(data_path(""), "*"), sizes),
+        "parameters": _hash(json.dumps(values, sort_keys=True)),
+        "constraints": _hash(constraints.read_bytes() if constraints.is_file() else ""),
+        "packages": {name: versions()[name] for name in ("python", *PACKAGES) if name in versions()},
+    }
+
+
+def run_folder(path, values):
+    """Return build/runs/NAME/PARAMETERS-HASH; a relative `path` starts in the project.
+
+    A notebook outside notebooks/ has a hash of its place behind its name: a copy is another notebook.
+    """
+    project = project_folder()
+    path = (project / path).resolve()
+    inside = path.parent == (project / "notebooks").resolve() and path.stem.strip(".")
+    name = path.stem if inside else f"{path.stem}-{_hash(path)[:8]}"
+    return project / "build" / "runs" / name / _hash(json.dumps(values, sort_keys=True))[:12]
+
+
+def finished(path, values):
+    """Return the record of a finished run whose results are there and whose inputs did not change, else None."""
+    folder = run_folder(path, values)
+    record = read_record(folder / "run.json")
+    done = record and record["status"] == "done" and (folder / f"{Path(path).stem}.ipynb").is_file()
+    return record if done and _unchanged(path, record, values) else None
+
+
+def _unchanged(path, record, values):
+    """Whether the inputs in a record are those of now; a notebook that can no longer be read has changed."""
+    with contextlib.suppress(ParameterError):
+        return record["inputs"].items() <= inputs(path, values).items()
+    return False
+
+
+# What every reader of a run.json may rely on; one of another version, or edited, that lacks some of it is no record.
+_RECORD = {"notebook": str, "parameters": dict, "changed": list, "profile": object, "seed": object, "versions": dict}
+_RECORD |= {"started": str, "inputs": dict, "seconds": float, "status": str, "claims": list}
+_CLAIM = {"id": str, "published": str, "obtained": object, "verdict": str, "reason": str}
+
+
+def read_record(path):
+    """Return what a run.json holds, or None if there is none that has all that is read of it."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        whole = [(record, _RECORD), *((claim, _CLAIM) for claim in record["claims"])]
+        if record["status"] != "done":
+            whole.append((record["error"], {"cell": object, "name": str, "message": object, "traceback": str}))
+        "".join(record["changed"])  # a TypeError if they are no names
+        if all(isinstance(part[key], kind) for part, keys in whole for key, kind in keys.items()):
+            return record
+
+
+@functools.cache
+def versions():
+    """Return {package: version} of what a result may depend on, with platform and processor."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[package] = importlib.metadata.version(package)
+    model = None
+    with contextlib.suppress(OSError):
+        model = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    processor = model[1] if model else platform.processor() or platform.machine()
+    return found | {"platform": platform.platform(terse=True), "processor": processor}
+
+
+def _begun(path, values, changed):
+    """The part of a record that is known before the run."""
+    project = project_folder().resolve()
+    return {
+        "notebook": path.relative_to(project).as_posix() if path.is_relative_to(project) else str(path),
+        "parameters": values,
+        "changed": sorted(changed),
+        "profile": values.get("profile", "quick"),
+        "seed": values.get("seed", values.get("random_state")),
+        "versions": versions(),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def run(path, values, progress=None):
+    """Execute a notebook with the given values of its parameters and keep the result.
+
+    Notebook and record are kept first. The page comes after them: if it cannot be made, a line on stderr says so.
+
+    Parameters
+    ----------
+    path : path
+    values : dict
+        From `read_values`.
+    progress : callable, optional
+        Called with (cells done, cells in all).
+
+    Returns
+    -------
+    dict
+        The record that run.json holds.
+
+    Raises
+    ------
+    NotebookFailed
+        A cell raised, or the kernel died. The notebook up to it is kept as failed-NAME.ipynb, and no other result
+        stands beside it.
+    """
+    from nbformat.v4 import new_code_cell, upgrade, writes
+    from papermill.translators import PythonTranslator
+
+    path, folder = Path(path).resolve(), run_folder(Path(path).resolve(), values)
+    notebook, known = read_notebook(path), parameters(path)
+    changed = {k: v for k, v in values.items() if v != known[k].default}
+    record = _begun(path, values, changed) | {"inputs": inputs(path, values)}
+    if changed:  # into a cell of their own, as papermill does
+        cells = [cell for cell in upgrade(notebook).cells if "injected-parameters" not in _tags(cell)]
+        place = next(n for n, cell in enumerate(cells, start=1) if "parameters" in _tags(cell))
+        cell = new_code_cell(PythonTranslator.codify(changed), metadata={"tags": ["injected-parameters"]})
+        notebook.cells = [*cells[:place], cell, *cells[place:]]
+    folder.mkdir(parents=True, exist_ok=True)
+    _clear_killed(folder.parents[1])
+    start, error = time.perf_counter(), None
+    with tempfile.TemporaryDirectory(prefix=_running(), dir=folder, ignore_cleanup_errors=True) as temporary:
+        claims_file = Path(temporary) / "claims.jsonl"
+        environment = os.environ | {claims.RECORD_FILE: str(claims_file)}
+        environment.pop(claims.OTHER_PARAMETERS, None)
+        if changed.keys() - {"profile"}:
+            environment[claims.OTHER_PARAMETERS] = ", ".join(f"{k}={v!r}" for k, v in changed.items())
+        try:
+            execute(notebook, path.parent, environment, progress, temporary)
+        except Exception as raised:  # whatever ended the cells, what was computed is kept
+            if not (error := getattr(raised, "record", None)):
+                raise
+        lines = claims_file.read_text(encoding="utf-8").splitlines(keepends=True) if claims_file.exists() else []
+    whole = [line for line in lines if line.endswith("\n")]  # a kernel may die while it writes one
+    record |= {
+        "seconds": round(time.perf_counter() - start, 2),
+        "status": "failed" if error else "done",
+        "error": error,
+        "claims": list({c["id"]: c | {"rule": _rule(c["id"])} for c in map(json.loads, whole)}.values()),
+    }
+    # run.json goes first and comes last: whatever stands in the folder without it counts as nothing.
+    for old in ("run.json", *(f"{kept}{path.stem}{kind}" for kept in ("", "failed-") for kind in (".ipynb", ".html"))):
+        (folder / old).unlink(missing_ok=True)
+    kept = folder / f"{'failed-' if error else ''}{path.stem}.ipynb"
+    with replacing(kept) as stream:  # half a surrogate pair that a cell printed is written as JSON escapes it
+        stream.write(writes(notebook).encode("utf-8", "backslashreplace"))
+    write_json(folder / "run.json", record)
+    _write_page(kept, path.parent)
+    if error:
+        raise NotebookFailed(record)
+    return record
+
+
+def _write_page(kept, folder):
+    """Write a kept notebook as HTML beside it, or say in a line why not; `folder` has the pictures it names."""
+    from .saving import page
+
+    try:
+        html = page(kept, folder)
+        with replacing(kept.with_suffix(".html")) as stream:
+            stream.write(html.encode("utf-8", "replace"))
+    except Exception as problem:
+        why = " ".join(f"{type(problem).__name__}: {problem}".split())
+        print(f"gencap: {kept.name} is kept without its page: {why[:300]}", file=sys.stderr)
+
+
+def _running():
+    """Begin of the name of this process's temporary folders."""
+    return f".running-{platform.node()}-{os.getpid()}-"
+
+
+def _clear_killed(runs):
+    """Remove the temporary folders of this machine's runs that were killed."""
+    import psutil
+
+    for folder in runs.glob(f"*/*/.running-{platform.node()}-*-*"):
+        process = folder.name.split("-")[-2]
+        if process.isdecimal() and not psutil.pid_exists(int(process)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_json(path, value):
+    """Write JSON under a temporary name first."""
+    with replacing(path, "w") as stream:
+        json.dump(value, stream, indent=1)
+
+
+def notebooks():
+    """Return the paths of the teaching notebooks, in order."""
+    return sorted((project_folder() / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+
+
+def project_notebooks():
+    """Return `notebooks()` of a folder that is a project of gencap's.
+
+    Raises
+    ------
+    ParameterError
+        There are none, or the folder is somebody else's.
+    """
+    paths, project = notebooks(), project_folder()
+    with contextlib.suppress(OSError):
+        if re.search(r"^name *= *.gencap.$", (project / "pyproject.toml").read_text(encoding="utf-8"), re.M) and paths:
+            return paths
+    for path in paths:
+        with contextlib.suppress(ParameterError):
+            code = [c.source for c in read_notebook(path).cells if c.cell_type == "code"]
+            if re.search(r"\bgencap\b", "\n".join(code)) or "profile" in parameters(path):
+                return paths
+    raise ParameterError(
+        f"no notebooks of gencap in {project / 'notebooks'}: looked for NN_name.ipynb, one of which names gencap or "
+        f"has a parameter profile, or beside which a pyproject.toml is named gencap; {len(paths)} others are there"
+    )
+
+
+def run_all(paths, profile="quick", jobs=None):
+    """Execute notebooks side by side, each in a process of its own, with a bar for each; finished ones are skipped.
+
+    Parameters
+    ----------
+    paths : list of path
+    profile : "quick" or "full"
+    jobs : int, optional
+        Notebooks at a time; by default two, or one on a single core.
+
+    Returns
+    -------
+    list of dict
+        The record of each notebook, in the order given; those that failed say so.
+
+    Raises
+    ------
+    OSError
+        build/ cannot be written; nothing was started.
+    """
+    from tqdm import tqdm
+
+    runs, stop = project_folder() / "build" / "runs", threading.Event()
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=runs).close()
+    except OSError as error:
+        raise OSError(f"nothing was started: {runs} cannot be written: {error}") from None
+    # A group of its own, on POSIX and on Windows: Ctrl-C reaches a child once, through us.
+    apart = {"start_new_session": True, "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+
+    def lost(path, values, name, message, traceback=""):
+        """The record of a notebook that could not leave one itself."""
+        error = {"cell": None, "name": name, "message": message, "traceback": traceback}
+        record = _begun(path.resolve(), values, []) | {"profile": profile, "inputs": {}, "claims": []}
+        return record | {"seconds": 0.0, "status": "failed", "error": error}
+
+    def one(path):
+        try:
+            pairs = [("profile", profile)] if "profile" in parameters(path) else []
+            return child(path, pairs, read_values(path, pairs))
+        except Exception as error:  # never ends the others
+            return lost(path, {}, type(error).__name__, str(error))
+
+    def child(path, pairs, values):
+        result = run_folder(path, values) / "run.json"
+        if record := finished(path, values):
+            tqdm.write(f"{path.name}: unchanged since its last run", file=sys.stderr)
+            if not (kept := result.with_name(f"{path.stem}.html")).exists():
+                _write_page(kept.with_suffix(".ipynb"), path.parent)
+            return record
+        result.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "gencap", "run", str(path), "--child"]
+        command += [word for pair in pairs for word in ("-p", *pair)]
+        if stop.is_set():
+            return None
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        process = subprocess.Popen(command, **pipes, **apart, env=os.environ | UTF8, encoding="utf-8", errors="replace")
+        said = []
+        quiet = 0.1 if sys.stderr.isatty() else 30
+        with tqdm(desc=path.stem, unit="cell", mininterval=quiet, dynamic_ncols=True) as bar:
+
+            def listen():
+                for line in process.stdout:
+                    if found := re.fullmatch(r"cell (\d+)/(\d+)\n", line):
+                        bar.total = int(found[2])
+                        bar.update(int(found[1]) - bar.n)
+                    else:
+                        said.append(line)
+
+            # Read until the child ends, not until the pipe does: something it started may hold that open.
+            listener = threading.Thread(target=listen, daemon=True)
+            listener.start()
+            while process.poll() is None:
+                if stop.wait(0.1):
+                    process.stdin.close()  # it ends by that, as it does when we are killed
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(20)
+                    process.kill()
+            listener.join(1)
+        if stop.is_set():
+            return None
+        if record := read_record(result):
+            for line in said:
+                if re.match(r"gencap: .* is kept without its page", line):
+                    tqdm.write(line.rstrip(), file=sys.stderr)
+            return record
+        record = lost(path, values, "exit status", process.returncode, "".join(said).strip())
+        record["inputs"] = inputs(path, values)
+        with contextlib.suppress(OSError):
+            write_json(result, record)
+        return record
+
+    with ThreadPoolExecutor(jobs or min(2, os.cpu_count() or 1)) as pool:
+        try:
+            return list(pool.map(one, map(Path, paths)))
+        except BaseException:
+            stop.set()
+            raise
+
+
+def gather_claims(records):
+    """Return the records of build/claims.json: those of the given runs, with those of full-profile runs merged in.
+
+    A full-profile run counts while its inputs are unchanged and nothing but the profile was changed; it replaces the
+    quick profile's record of the same claim in the same notebook. What is shipped in data/results/ was run elsewhere
+    and does not count here.
+    """
+    merged = {}
+    for run_ in [r for r in records if r["status"] == "done"] + list(_full_runs(unchanged=True).values()):
+        for claim in run_["claims"]:
+            key = claim["id"], Path(run_["notebook"]).name
+            if claim["verdict"] != "needs data" or key not in merged:
+                kept = {k: claim[k] for k in ("id", "published", "obtained", "verdict", "reason")}
+                merged[key] = kept | {"notebook": Path(run_["notebook"]).name, "profile": run_["profile"]}
+    # An older run may hold a claim that has left the ledger since.
+    order = {id: n for n, id in enumerate(claims.published())}
+    return sorted((c for c in merged.values() if c["id"] in order), key=lambda c: (order[c["id"]], c["notebook"]))
+
+
+def _full_runs(unchanged=False):
+    """The finished full-profile run in build/runs of each notebook: {notebook: record}."""
+    found = {}
+    for path in notebooks():
+        for record in sorted(_records(path), key=lambda r: r["started"]):
+            full = record["profile"] == "full" and record["changed"] == ["profile"] and record["status"] == "done"
+            if full and (not unchanged or _unchanged(path, record, record["parameters"])):
+                found[path.name] = record
+    return found
+
+
+def _records(path):
+    """What the runs of a notebook left: a list of records."""
+    return list(filter(None, map(read_record, run_folder(path, {}).parent.glob("*/run.json"))))
+
+
+def _rule(id):
+    """Hash of a claim's row: a verdict by another rule is another verdict."""
+    return _hash(json.dumps(claims.published().get(id)))
+
+
+def _kept(record):
+    """What is kept of a full-profile run: the claims, and what made them."""
+    made = {key: record["inputs"].get(key) for key in ("lib", "code")}
+    return {key: record[key] for key in ("started", "seconds", "versions", "claims")} | {"inputs": made}
+
+
+def _shipped():
+    """The kept records of full-profile runs: {notebook: record}."""
+    for folder in (project_folder() / "data", data_path()):
+        if (file := folder / "results" / "full.json").is_file():
+            return json.loads(file.read_text(encoding="utf-8"))
+    return {}
+
+
+def keep():
+    """Put the finished full-profile runs of build/runs into data/results/full.json; return their notebooks' names.
+
+    The record of a notebook that was not run again stays as it is; that of a notebook that is gone goes.
+    """
+    before, here = _shipped(), {path.name for path in project_notebooks()}
+    runs = _full_runs().items()
+    new = {name: _kept(r) for name, r in runs if r["started"] > before.get(name, {"started": ""})["started"]}
+    records = {name: record for name, record in sorted((before | new).items()) if name in here}
+    if records != before:
+        write_json(project_folder() / "data" / "results" / "full.json", records)
+    return sorted(new)
+
+
+def full_claims():
+    """Return the claims of the last full-profile runs: of those here while their inputs are unchanged, else shipped.
+
+    Returns
+    -------
+    list of dict
+        Like `gather_claims`, with "date" and "older": whether the library, the notebook's code or the claim's rule has
+        changed since.
+    """
+    runs, found = _shipped() | {name: _kept(r) for name, r in _full_runs(unchanged=True).items()}, []
+    for path in notebooks():
+        if run_ := runs.get(path.name):
+            since = {"notebook": path.name, "profile": "full", "date": run_["started"][:10]}
+            since["versions"] = run_["versions"]
+            changed = not _unchanged(path, run_, {})
+            found += [c | since | {"older": changed or c.get("rule") != _rule(c["id"])} for c in run_["claims"]]
+    return [claim for claim in found if claim["id"] in claims.published()]
+
+
+def last_record(path, profiles=("quick", "full")):
+    """Return the record of the latest run of a notebook in these profiles with nothing else changed, or None.
+
+    Its "stale" says whether its inputs have changed since.
+    """
+    found = [r for r in _records(path) if set(r["changed"]) <= {"profile"} and r["profile"] in profiles]
+    latest = max(found, key=lambda r: r["started"], default=None)
+    return latest and latest | {"stale": not _unchanged(path, latest, latest["parameters"])}

@@ -1,0 +1,664 @@
+"""Pictures of trajectories, capacities and clusters.
+
+Every function draws one thing into an optional matplotlib Axes and returns that Axes; without one it opens a figure.
+Colours come from one palette for colour-blind readers; since grey prints lose them, curves also differ in dash and
+marker, clusters in marker, and colour maps rise in lightness from end to end.  matplotlib's settings stay as they are:
+`style()` is a context.
+"""
+
+import contextlib
+
+import matplotlib
+import numpy as np
+from matplotlib.collections import LineCollection
+from matplotlib.colors import ListedColormap, LogNorm
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+
+from ..checks import check_labels, check_vectors
+from ..validation.agreement import contingency
+from ..views.measures import standardised_rows
+
+# After Okabe and Ito's palette, dark and light in turn, so that neighbours also differ on a grey print.
+COLOURS = ("#0072B2", "#E69F00", "#1A1A1A", "#56B4E9", "#A8382B", "#8FD14F", "#332288", "#CC79A7", "#007A5A", "#C9B800")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
+# Pairs of labels (reference, alternative) = (0, 0), (0, 1), (1, 0), (1, 1): dark blue, red, light blue, yellow as in
+# the source, chosen so that grey print keeps them apart.
+PAIRS = ("#14285A", "#C8372D", "#7DBEEB", "#FFF05A")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+SEQUENTIAL = "cividis"  # lightness rises evenly from end to end
+TEMPERATURE = r"inverse temperature $\beta$ (first split = 1)"
+BACKING = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "borderpad": 0.1}  # of legends over lines
+LARGEST_IMAGE = 400  # rows of a heat map; a picture on screen has no more pixels for them
+
+
+@contextlib.contextmanager
+def style():
+    """Context in which the figures of the suite are drawn; nothing remains changed after it."""
+    settings = {
+        "font.size": 9,
+        "axes.titlesize": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": False,
+        "legend.frameon": False,
+        "legend.fontsize": 8,
+        "lines.linewidth": 1.6,
+        "figure.facecolor": "white",
+    }
+    with matplotlib.rc_context(settings):
+        yield
+        interactive = matplotlib.is_interactive()
+    # The first figure of a notebook loads its backend, which turns interactive mode on; if the context turned it off
+    # again, no later figure would be shown.
+    matplotlib.interactive(interactive)
+
+
+def _axes(ax, size=(4.4, 3.3)):
+    """Return `ax`, or the Axes of a new figure of `size` inches."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot  # here only: explorers draw without pyplot, which would keep their figures open
+
+    with style():
+        return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def _temperature_ticks(axis):
+    """Ticks 1, 2, 5, 10, ... in view on a logarithmic axis; ticks are what takes the time of a drawing."""
+    low, high = axis.get_view_interval()
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    ticks = np.outer(decades, [1, 2, 5]).ravel()
+    axis.set_ticks(ticks[(ticks >= low) & (ticks <= high)])
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())
+
+
+def _temperature_axis(ax, unit):
+    """Logarithmic axis of inverse temperatures, named after what it counts."""
+    ax.set_xscale("log")
+    _temperature_ticks(ax.xaxis)
+    ax.set_xlabel(r"inverse temperature $\beta$" if unit == 1 else TEMPERATURE)
+
+
+def _mark_step(ax, x, y=None):
+    """Vertical line at the temperature of interest, and a dot where it meets a curve."""
+    ax.axvline(x, color="0.35", linewidth=1.2, linestyle=":", zorder=0, label="_step")
+    if y is not None:
+        ax.plot(x, y, "o", color="black", markersize=6, clip_on=False, label="_step")
+
+
+def _ring(ax, x, y, marker, colour):
+    """Ring around the best point of a curve."""
+    ax.plot(x, y, marker, markersize=9, markerfacecolor="none", markeredgecolor=colour, label="_best")
+
+
+def _curves(*axes):
+    """The curves with a name; marks have none."""
+    return [line for ax in axes for line in ax.lines if not str(line.get_label()).startswith("_")]
+
+
+def _plane(places):
+    """First two coordinates of places; those on a line get height 0."""
+    return places[..., :2] if places.shape[-1] > 1 else np.concatenate([places, np.zeros_like(places)], axis=-1)
+
+
+def _curve_style(ax):
+    """Colour, dash and marker of the next curve in `ax`."""
+    number = len(_curves(ax))
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "linestyle": DASHES[number % len(DASHES)],
+        "marker": MARKERS[number % len(MARKERS)],
+        "markersize": 3.5,
+    }
+
+
+def cluster_order(trajectory):
+    """Clusters in the order of the leaves of the annealing tree: those that split late stand side by side.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+
+    Returns
+    -------
+    ndarray of int, shape (K,)
+        Clusters from left to right.
+    """
+    groups = [trajectory.groups(t) for t in range(trajectory.n_steps)]
+    return np.lexsort((np.arange(trajectory.n_clusters), *groups[::-1]))
+
+
+def distinct_labels(trajectory, t=-1):
+    """Hard labels at step `t` with coincident clusters merged, numbered by their place in `cluster_order`.
+
+    A group keeps the number of its first leaf, so that a cluster does not change its colour when another one
+    splits off.
+
+    Returns
+    -------
+    ndarray of int, shape (N,)
+    """
+    place, groups = np.argsort(cluster_order(trajectory)), trajectory.groups(t)
+    merged = place.copy()
+    for group in np.unique(groups[groups >= 0]):
+        merged[groups == group] = place[groups == group].min()
+    return merged[trajectory.labels(t)]
+
+
+def _colour_limits(X):
+    """Ends of the colour scale of a similarity matrix: the 1st and 99th percentile off the diagonal."""
+    off_diagonal = X[~np.eye(len(X), dtype=bool)]
+    return np.percentile(off_diagonal, [1, 99]) if off_diagonal.size else (float(X[0, 0]) - 1, float(X[0, 0]) + 1)
+
+
+def _image(ax, values, extent, low=0, high=1, cmap=SEQUENTIAL, aspect=None):
+    """Heat map of `values` without smoothing."""
+    scale = {"cmap": cmap, "vmin": low, "vmax": high}
+    return ax.imshow(values, extent=extent, aspect=aspect, interpolation="nearest", **scale)
+
+
+def _blocks(labels, tie=None):
+    """Objects ordered by label (then `tie`), the labels present, and the edges between their blocks."""
+    order = np.lexsort((labels if tie is None else tie, labels))
+    present, sizes = np.unique(labels, return_counts=True)
+    return order, present, np.concatenate([[0], np.cumsum(sizes)])
+
+
+def similarity_heatmap(X, labels=None, ax=None, label="similarity", limits=None, colourbar=True):
+    """Similarity matrix, objects ordered by cluster, a frame around each cluster (numbered from 1).
+
+    Parameters
+    ----------
+    X : array_like, shape (N, N)
+    labels : array_like of int, shape (N,), optional
+        Clusters; None keeps the order of the objects.
+    ax : Axes, optional
+    label : str
+        Name of the quantity, for the colour bar.
+    limits : (float, float), optional
+        Ends of the colour scale; None takes the 1st and 99th percentile off the diagonal.
+    colourbar : bool
+
+    Returns
+    -------
+    Axes
+    """
+    X = np.asarray(X)
+    if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] == 0:
+        raise ValueError(f"X must be a non-empty square matrix (objects, objects), got shape {X.shape}")
+    n_objects = len(X)
+    labels = check_labels("labels", np.zeros(n_objects, int) if labels is None else labels, n_objects)
+    ax = _axes(ax, (4.6, 3.8))
+    order, present, edges = _blocks(labels)
+    shown = order[:: -(-n_objects // LARGEST_IMAGE)]
+    image = X[np.ix_(shown, shown)]
+    low, high = _colour_limits(image) if limits is None else limits
+    picture = _image(ax, image, (0, n_objects, n_objects, 0), low, high)
+    ax.set(xlabel="objects", ylabel="objects")
+    if len(present) > 1:
+        for start, stop in zip(edges[:-1], edges[1:], strict=True):
+            frame = {"xy": (start, start), "width": stop - start, "height": stop - start, "fill": False}
+            ax.add_patch(Rectangle(**frame, edgecolor="white", linewidth=2.6))
+            ax.add_patch(Rectangle(**frame, edgecolor="black", linewidth=1.1))
+        named = np.diff(edges) > 0.03 * n_objects  # the numbers of smaller ones would lie on each other
+        ax.set_yticks(((edges[1:] + edges[:-1]) / 2)[named], (present + 1)[named])
+        ax.tick_params(axis="y", length=0)
+        ax.set(xlabel="objects, ordered by cluster", ylabel="cluster")
+    ax.spines[:].set_visible(False)
+    if colourbar:
+        bar = ax.figure.colorbar(picture, ax=ax, label=label, fraction=0.046, pad=0.03, extend="both")
+        bar.outline.set_visible(False)
+    return ax
+
+
+def information_curve(capacity, unit=1.0, transfer=None, step=None, label="information $J$", ax=None):
+    """Information J against inverse temperature, its maximum (the generalization capacity) marked.
+
+    Values far below zero are cut off: they all say that nothing generalizes.
+
+    Parameters
+    ----------
+    capacity : Capacity
+    unit : float
+        Inverse temperature of the first split (`trajectory.unit`); 1 leaves the axis in the model's own numbers.
+    transfer : array_like, shape (T,), optional
+        Transfer costs at the same temperatures, drawn on a second axis, their minimum marked.
+    step : int, optional
+        Temperature marked by a vertical line.
+    label : str
+        Name of the curve; call again with the same `ax` and another name to compare.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    ax = _axes(ax)
+    beta, curve, best = np.asarray(capacity.betas) / unit, np.asarray(capacity.curve), capacity.index
+    drawn = _curve_style(ax)
+    first = not ax.lines
+    ax.plot(beta, curve, label=label, **drawn)
+    _ring(ax, beta[best], curve[best], "o", drawn["color"])
+    top = max(float(curve.max()), 0.05)
+    low, high = (-0.12 * top, 1.2 * top) if first else ax.get_ylim()
+    ax.set_ylim(min(low, -0.12 * top), max(high, 1.2 * top))
+    ax.annotate(
+        f"{max(curve[best], 0.0):.2f} bits",
+        (beta[best], curve[best]),
+        (0, 8),
+        textcoords="offset points",
+        ha="right" if best > 0.8 * len(curve) else "center",
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
+    )
+    if first:
+        ax.axhline(0, color="0.6", linewidth=0.8, zorder=0)
+    if step is not None:
+        _mark_step(ax, beta[step], max(curve[step], ax.get_ylim()[0]))
+    _temperature_axis(ax, unit)
+    ax.set_ylabel("information (bits per object)")
+    if transfer is not None:
+        _second_curve(ax, beta, transfer, "transfer cost", "transfer cost per object")
+    elif not first:
+        ax.legend(loc="best", **BACKING)
+    return ax
+
+
+def _second_curve(ax, x, y, label, axis_label):
+    """Curve on a second axis, minimum ringed, one legend for both."""
+    y = np.asarray(y, dtype=float)
+    twin = ax.twinx()
+    twin.spines["right"].set_visible(True)
+    twin.plot(x, y, "s--", color=COLOURS[4], markersize=3.5, label=label)
+    best, low, high = int(np.nanargmin(y)), np.nanmin(y), np.nanmax(y)
+    _ring(twin, x[best], y[best], "s", COLOURS[4])
+    span = float(high - low) or 1.0
+    twin.set(ylabel=axis_label, ylim=(low - 0.1 * span, high + 0.3 * span))
+    ax.legend(handles=_curves(ax, twin), loc="upper left", ncols=2, **BACKING)
+    ax.set_ylim(ax.get_ylim()[0], ax.get_ylim()[1] * 1.1)
+
+
+def capacity_against_clusters(n_clusters, capacities, selected=None, second=None, second_label="", ax=None):
+    """Capacity against the number of clusters offered.
+
+    Parameters
+    ----------
+    n_clusters : array_like of int, shape (M,)
+    capacities : array_like, shape (M,)
+        Bits per object.
+    selected : int, optional
+        Number of clusters that was chosen, marked.
+    second : array_like, shape (M,), optional
+        Another score (BIC, instability), drawn on a second axis, its minimum ringed.
+    second_label : str
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    n_clusters, capacities = np.asarray(n_clusters), np.asarray(capacities, dtype=float)
+    if n_clusters.shape != capacities.shape or n_clusters.ndim != 1:
+        raise ValueError(f"capacities has shape {capacities.shape}, accepted is that of n_clusters, {n_clusters.shape}")
+    ax = _axes(ax)
+    ax.plot(n_clusters, capacities, label="capacity", **_curve_style(ax))
+    ax.set_ylim(min(0.0, capacities.min()), max(1.2 * capacities.max(), 0.1))
+    if selected is not None:
+        value = capacities[list(n_clusters).index(selected)]
+        _mark_step(ax, selected)
+        ax.annotate(f"K = {selected}, {value:.2f} bits", (selected, value), (5, 7), textcoords="offset points")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(xlabel="number of clusters offered $K$", ylabel="capacity (bits per object)")
+    if second is not None:
+        _second_curve(ax, n_clusters, second, second_label, second_label)
+    return ax
+
+
+def n_effective_curve(trajectory, step=None, ax=None):
+    """Number of distinct clusters against inverse temperature, in units of the first split."""
+    ax = _axes(ax)
+    beta = trajectory.betas / trajectory.unit
+    count = [trajectory.n_effective(t) for t in range(trajectory.n_steps)]
+    ax.step(beta, count, where="mid", **(_curve_style(ax) | {"linestyle": "-"}))
+    if step is not None:
+        _mark_step(ax, beta[step], count[step])
+    _temperature_axis(ax, trajectory.unit)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(ylim=(0, trajectory.n_clusters + 0.5), ylabel="distinct clusters")
+    return ax
+
+
+def _centroid_paths(trajectory, X):
+    """Centroids (T, K, D) of a trajectory; without own ones, the mean places in X under the probabilities."""
+    if trajectory.centroids is not None:
+        return np.asarray(trajectory.centroids, dtype=float)
+    if X is None:
+        raise ValueError("X is needed (places of the objects, shape (N, D)): this trajectory has no centroids")
+    X = np.asarray(X, dtype=float)
+    if X.ndim != 2 or len(X) != trajectory.n_objects:
+        raise ValueError(f"X has shape {X.shape}, accepted is ({trajectory.n_objects}, D)")
+    mass = trajectory.probabilities.sum(axis=1)[:, :, None]
+    return np.einsum("tnk,nd->tkd", trajectory.probabilities, X) / np.maximum(mass, 1e-12)
+
+
+def centroid_tree(trajectory, X=None, direction=None, step=None, ax=None):
+    """Centroids on one line against inverse temperature: the tree of splits (000 Fig. 13a).
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    X : array_like, shape (N, D), optional
+        Places of the objects, needed when the trajectory has no centroids of its own.
+    direction : array_like, shape (D,), optional
+        Direction on which the centroids are projected; None takes their first principal component over all
+        temperatures, the best line by classical multidimensional scaling.
+    step : int, optional
+        Temperature marked by a vertical line.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    ax = _axes(ax)
+    paths = _centroid_paths(trajectory, X)
+    mass = trajectory.probabilities.mean(axis=1)
+    paths = paths - (mass[:, :, None] * paths).sum(axis=1, keepdims=True)
+    if direction is None:
+        direction = np.linalg.svd(paths.reshape(-1, paths.shape[2]), full_matrices=False)[2][0]
+        direction = direction * np.sign(direction[np.abs(direction).argmax()])  # the sign of a singular vector is free
+    places = paths @ (np.asarray(direction, dtype=float) / np.linalg.norm(direction))
+    beta = trajectory.betas / trajectory.unit
+    leaves = list(enumerate(cluster_order(trajectory)))
+    for number, k in reversed(leaves):  # first leaf on top: its colour is the stem's
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        ax.plot(beta, places[:, k], color=colour, linewidth=1.3)
+        ax.plot(beta[-1], places[-1, k], marker, color=colour, markersize=5, clip_on=False)
+    if step is not None:
+        _mark_step(ax, beta[step])
+    _temperature_axis(ax, trajectory.unit)
+    ax.set_ylabel("centroid position, projected")
+    return ax
+
+
+def cluster_trajectories(trajectory, X=None, ax=None):
+    """Paths of the centroids in the plane, their colour the inverse temperature (000 Fig. 22b).
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    X : array_like, shape (N, D), optional
+        Places of the objects, drawn in grey (first two coordinates); needed when the trajectory has no centroids.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    ax = _axes(ax, (4.6, 3.6))
+    paths = _plane(_centroid_paths(trajectory, X))
+    if X is not None:
+        shown = _plane(np.asarray(X, dtype=float)[:: -(-len(X) // 1500)])
+        ax.plot(*shown.T, ".", color="0.82", markersize=3, zorder=0)
+    beta = trajectory.betas / trajectory.unit
+    norm = LogNorm(beta[0], beta[-1] if len(beta) > 1 else 2 * beta[0])
+    for path in paths.transpose(1, 0, 2):
+        pieces = np.stack([path[:-1], path[1:]], axis=1)
+        colours = LineCollection(pieces, cmap=SEQUENTIAL, norm=norm, array=beta[1:], linewidths=2.4)
+        ax.add_collection(colours)
+    ax.plot(*paths[-1].T, "o", markersize=6, color="black", markerfacecolor="white", zorder=3)
+    ax.margins(0.08)
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set(xlabel="first coordinate", ylabel="second coordinate")
+    bar = ax.figure.colorbar(colours, ax=ax, label=TEMPERATURE)
+    _temperature_ticks(bar.ax.yaxis)
+    bar.outline.set_visible(False)
+    return ax
+
+
+def assignment_probabilities(trajectory, t=-1, ax=None, colourbar=True):
+    """Assignment probabilities at step `t`, objects in columns ordered by their coldest labels, clusters in rows.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    t : int
+    ax : Axes, optional
+    colourbar : bool
+
+    Returns
+    -------
+    Axes
+    """
+    ax = _axes(ax)
+    clusters = cluster_order(trajectory)
+    order, _, edges = _blocks(np.argsort(clusters)[trajectory.labels(-1)])
+    image = trajectory.probabilities[t][np.ix_(order, clusters)].T
+    picture = _image(ax, image, (0, trajectory.n_objects, trajectory.n_clusters + 0.5, 0.5), aspect="auto")
+    for edge in edges[1:-1]:
+        ax.axvline(edge, color="white", linewidth=0.6)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    ax.set(xlabel="objects, ordered by their coldest cluster", ylabel="cluster")
+    if colourbar:
+        bar = ax.figure.colorbar(picture, ax=ax, label="assignment probability", fraction=0.06, pad=0.03)
+        bar.outline.set_visible(False)
+    return ax
+
+
+def labels_scatter(X, labels, centroids=None, ax=None):
+    """Objects in the plane (first two coordinates of X), a colour and a marker for each cluster.
+
+    Parameters
+    ----------
+    X : array_like, shape (N, D)
+    labels : array_like of int, shape (N,)
+    centroids : array_like, shape (K, D), optional
+        Drawn as crosses.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    X = np.asarray(X, dtype=float)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"X must be a non-empty 2-D array (objects, features), got shape {X.shape}")
+    labels = check_labels("labels", labels, len(X))
+    ax = _axes(ax)
+    size = float(np.clip(110 / np.sqrt(len(X)), 2.5, 6))
+    for k in np.unique(labels):
+        ax.plot(
+            *_plane(X[labels == k]).T,
+            MARKERS[k % len(MARKERS)],
+            color=COLOURS[k % len(COLOURS)],
+            markersize=size,
+            markeredgewidth=0,
+            alpha=0.75,
+            label=f"cluster {k + 1}",
+        )
+    if centroids is not None:
+        places = _plane(np.asarray(centroids, dtype=float)).T
+        for width, colour in ((4.5, "white"), (2.0, "black")):
+            ax.plot(*places, "x", color=colour, markersize=8, markeredgewidth=width, zorder=3)
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set(xlabel="first coordinate", ylabel="second coordinate")
+    return ax
+
+
+def clusters_against_classes(labels, classes, class_names=None, ax=None):
+    """How many objects of each known class each cluster holds, as a table in shades.
+
+    Parameters
+    ----------
+    labels, classes : array_like of int, shape (N,)
+    class_names : sequence of str, optional
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    labels = check_labels("labels", labels)
+    classes = check_labels("classes", classes, len(labels))
+    clusters, kinds = np.unique(labels), np.unique(classes)
+    counts = contingency("labels", labels, "classes", classes).astype(int)
+    names = kinds if class_names is None else [class_names[kind] for kind in kinds]
+    ax = _axes(ax, (1.6 + 0.8 * len(kinds), 1.2 + 0.4 * len(clusters)))
+    ax.imshow(counts, cmap=SEQUENTIAL, vmin=0, aspect="auto")
+    for (row, column), count in np.ndenumerate(counts):
+        ax.text(column, row, count, ha="center", va="center", color="black" if count > 0.6 * counts.max() else "white")
+    ax.set_xticks(range(len(kinds)), names)
+    ax.set_yticks(range(len(clusters)), clusters + 1)
+    ax.tick_params(length=0)
+    ax.set(xlabel="class", ylabel="cluster")
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def median_and_quartiles(x, values, label="", minimum=False, ax=None):
+    """Median over repetitions, and the quartiles as a band with thin borders.
+
+    Parameters
+    ----------
+    x : array_like, shape (M,)
+    values : array_like, shape (n_repetitions, M)
+    label : str
+        Name of the curve; call again with the same `ax` and another name to compare.
+    minimum : bool
+        Ring the lowest median.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    x, values = np.asarray(x), np.asarray(values, dtype=float)
+    if values.ndim != 2 or x.shape != values.shape[1:]:
+        raise ValueError(f"values has shape {values.shape}, accepted is (repetitions, {x.size}), one column for each x")
+    ax = _axes(ax)
+    drawn = _curve_style(ax)
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+    ax.fill_between(x, low, high, color=drawn["color"], alpha=0.15, linewidth=0.6)
+    ax.plot(x, middle, label=label, **drawn)
+    if minimum:
+        best = int(middle.argmin())
+        _ring(ax, x[best], middle[best], drawn["marker"], drawn["color"])
+    return ax
+
+
+def capacity_with_null(n_clusters, observed, null, ax=None, label="data"):
+    """Capacity against the number of clusters, and what the same procedure finds in data without structure.
+
+    Parameters
+    ----------
+    n_clusters : array_like, shape (L,)
+        Or any other setting on the horizontal axis.
+    observed : array_like, shape (L,)
+        Bits per object.
+    null : array_like, shape (R, L)
+        Capacities of R data sets made without structure; drawn are their mean, in the dash of the curve, and a grey
+        band of one standard deviation to each side.
+    ax : Axes, optional
+    label : str
+        Name of the curve; call again with the same `ax` and another name to compare.
+
+    Returns
+    -------
+    Axes
+    """
+    n_clusters, observed, null = np.asarray(n_clusters), np.asarray(observed, float), np.asarray(null, float)
+    if null.ndim != 2 or not n_clusters.shape == observed.shape == null.shape[1:]:
+        raise ValueError(
+            f"observed has shape {observed.shape} and null {null.shape}, accepted are ({n_clusters.size},) and "
+            f"(repetitions, {n_clusters.size}), one column for each of n_clusters"
+        )
+    ax = _axes(ax)
+    drawn, mean, spread = _curve_style(ax), null.mean(axis=0), null.std(axis=0, ddof=min(1, len(null) - 1))
+    ax.fill_between(n_clusters, mean - spread, mean + spread, color="0.55", alpha=0.3, linewidth=0.6)
+    ax.plot(n_clusters, mean, color="0.4", linestyle=drawn["linestyle"], linewidth=1.1, label=f"_null of {label}")
+    ax.plot(n_clusters, observed, label=label, **drawn)
+    top = max(1.15 * observed.max(), 1.1 * (mean + spread).max(), 0.1)
+    ax.set_ylim(-0.03 * top, max(top, ax.get_ylim()[1] if len(ax.lines) > 2 else 0))
+    ax.set(xlabel="number of clusters offered $K$", ylabel="capacity (bits per object)")
+    lines = _curves(ax)
+    ax.legend([*lines, ax.lines[0]], [*(line.get_label() for line in lines), "without structure"], **BACKING)
+    return ax
+
+
+def coclustering_comparison(reference, alternative, ax=None):
+    """Pairs of objects in four colours: in one cluster by both solutions, by one of them, by none (000 Fig. 41).
+
+    Objects are ordered by the reference clusters, which become blocks on the diagonal; yellow outside of a block
+    cannot be, light blue in a block says that the alternative splits it, red outside that it merges.
+
+    Parameters
+    ----------
+    reference, alternative : array_like of int, shape (N,)
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Source: document 000, section 7.1.5, Eq. 151.
+    """
+    reference = check_labels("reference", reference)
+    alternative = check_labels("alternative", alternative, len(reference))
+    ax = _axes(ax, (4.6, 3.4))
+    order, present, edges = _blocks(reference, alternative)
+    shown = order[:: -(-len(order) // LARGEST_IMAGE)]
+    ref, alt = reference[shown], alternative[shown]
+    image = 2 * (ref[:, None] == ref) + (alt[:, None] == alt)
+    _image(ax, image, (0, len(order), len(order), 0), high=3, cmap=ListedColormap(PAIRS))
+    ax.set_yticks((edges[1:] + edges[:-1]) / 2, present + 1)
+    ax.tick_params(axis="y", length=0)
+    ax.set(xlabel="objects, ordered by reference cluster", ylabel="reference cluster")
+    words = ("together in neither", "in the alternative only", "in the reference only", "together in both")
+    patches = [Patch(facecolor=colour, edgecolor="0.3", label=word) for colour, word in zip(PAIRS, words, strict=True)]
+    ax.legend(handles=patches[::-1], loc="upper left", bbox_to_anchor=(1.02, 1))
+    return ax
+
+
+def expression_profiles(data, labels, conditions=None, figure=None):
+    """One panel a cluster: its objects' profiles, each with mean 0 and variance 1, and their mean (000 Figs 42, 43).
+
+    Parameters
+    ----------
+    data : array_like, shape (N, D)
+        D measurements of every object, in their order.
+    labels : array_like of int, shape (N,)
+    conditions : sequence of str, shape (D,), optional
+        Names of the measurements; the first, the last and some between are shown.
+    figure : Figure or SubFigure, optional
+
+    Returns
+    -------
+    ndarray of Axes, shape (number of non-empty clusters,)
+        Thin grey: up to 10 members; line and band: mean of the cluster and one standard deviation to each side.
+    """
+    data = check_vectors("data", data)
+    labels = check_labels("labels", labels, len(data))
+    profiles = standardised_rows("data", data) * np.sqrt(data.shape[1])
+    present = np.unique(labels)
+    columns = min(len(present), 5)
+    rows = -(-len(present) // columns)
+    if figure is None:
+        from matplotlib import pyplot
+
+        figure = pyplot.figure(figsize=(1.9 * columns, 1.6 * rows + 0.3), layout="constrained")
+    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    points = np.arange(data.shape[1])
+    for ax, k in zip(axes, present, strict=False):
+        mine = profiles[labels == k]
+        mean, spread, colour = mine.mean(axis=0), mine.std(axis=0), COLOURS[k % len(COLOURS)]
+        ax.plot(points, mine[:: -(-len(mine) // 10)].T, color="0.85", linewidth=0.4, zorder=0)
+        ax.fill_between(points, mean - spread, mean + spread, color=colour, alpha=0.3, linewidth=0)
+        ax.plot(points, mean, color=colour, label=f"cluster {k + 1}")
+        ax.set_title(f"cluster {k + 1}: {len(mine)}", fontsize=8)
+    for ax in axes[len(present) :]:
+        ax.set_axis_off()
+    if conditions is not None:
+        ticks = np.unique(np.linspace(0, len(points) - 1, min(len(points), 4)).round().astype(int))
+        axes[0].set_xticks(ticks, [str(conditions[tick]) for tick in ticks])
+    return axes[: len(present)]

@@ -1,0 +1,1 @@
+"""Rooms of single lessons with their own mathematics: codes, sets of good solutions, phases, ranks."""

@@ -1,0 +1,621 @@
+r"""Approximation set coding: how much of a clustering survives the noise, as the rate of a communication channel.
+
+The hypothesis class is every code :math:`c \in \{0..K-1\}^n`, one label per object. A problem is a matrix of
+distances :math:`d_{ik}`; the cost of a code is :math:`R(c, X) = \sum_i d_{i, c(i)}`. All codes whose cost is within
+:math:`\gamma` of the minimum form the approximation set :math:`C_\gamma(X)`. Transformations :math:`\tau` of the
+problem move this set about in the hypothesis class: the moved sets are the code words, the second noisy problem is the
+channel, and
+
+.. math:: I(\gamma) = \frac1n \log \frac{|\Sigma|\,|C_\gamma(X_1) \cap C_\gamma(X_2)|}{|C_\gamma(X_1)|\,|C_\gamma(X_2)|}
+
+bounds the rate: a codebook of :math:`2^{nR}` messages is decoded wrongly with probability at most
+:math:`e^{-n (I - R \log 2)}`.
+
+Two families of transformations are offered. ``"xor"`` adds a label to every object modulo K (for K=2 the exclusive or
+of two bit strings); these K^n transformations reach every code from every code, and the step
+:math:`E_\tau |\Delta C_\tau| = |C_1| |C_2| / |\Sigma|` of the proof is an identity. ``"permutation"`` renames the
+objects, as in the paper; a permutation keeps the sizes of the clusters, so the same step is only an approximation.
+
+Codes are numbered by :math:`\sum_i c(i) K^i`. Sizes of sets are natural logarithms, information is in bits per object
+unless nats are asked for.
+
+Sources: document 003 (approximation set coding), document 004 section 8 (weights, posterior agreement).
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import gammaln, logsumexp
+from sklearn.exceptions import ConvergenceWarning
+
+from .. import checks
+from ..kernels import coding as kernels
+
+LARGEST_CLASS = 2**22
+TRANSFORMATIONS = ("xor", "permutation")
+
+
+@dataclass(frozen=True)
+class SetSizes:
+    """Natural logarithms of the sizes of two approximation sets and of their intersection; -inf is an empty set.
+
+    Attributes
+    ----------
+    gammas : ndarray, shape (G,)
+        Widths of the sets, in units of the cost.
+    log_first, log_second, log_joint : ndarray, shape (G,)
+    """
+
+    gammas: np.ndarray
+    log_first: np.ndarray
+    log_second: np.ndarray
+    log_joint: np.ndarray
+
+
+@dataclass(frozen=True)
+class Transmission:
+    """Error of a simulated channel and the steps of its bound, each an average over the codebooks.
+
+    The order error <= union <= markov holds for every single codebook; markov <= bound holds in the mean and with
+    transformations that form a transitive group ("xor").
+
+    Attributes
+    ----------
+    error : float
+        Share of messages that were not decoded; a tie counts as an error.
+    error_random_tie : float
+        The same when a tie is broken by drawing one of the best messages.
+    union : float
+        Mean number of other messages that score at least as well as the message sent (union bound, Eq. 7).
+    markov : float
+        Mean of sum_{j != s} |Delta C_j| / |Delta C_s| (step a of Eq. 8); inf if the sets do not meet.
+    bound : float
+        exp(-n (I - R log 2)) with 2^(n R) messages (Eq. 10); not cut at 1.
+    """
+
+    error: float
+    error_random_tie: float
+    union: float
+    markov: float
+    bound: float
+
+
+def noisy_distances(labels, noise, n_clusters=2, random_state=None):
+    """Problem generator: squared distances of noisy measurements to K known centroids.
+
+    The centroids are the corners of a regular simplex of side 2; for K=2 this is mu = +1, -1 on a line.
+
+    Parameters
+    ----------
+    labels : array_like of int, shape (n,)
+        The centroid from which every object is measured.
+    noise : float, >= 0
+        Standard deviation of every coordinate (half the distance of two centroids is 1).
+    n_clusters : int, >= 2
+    random_state : int, numpy Generator or None
+
+    Returns
+    -------
+    ndarray, shape (n, K)
+
+    Raises
+    ------
+    ValueError, TypeError
+        Labels outside 0..K-1, K < 2, a negative noise.
+    """
+    n_clusters = checks.check_integer("n_clusters", n_clusters, 2)
+    labels = checks.check_labels("labels", labels, n_clusters=n_clusters)
+    noise = checks.check_number("noise", noise, 0.0)
+    centroids = np.sqrt(2.0) * np.eye(n_clusters)
+    rng = checks.generator(random_state)
+    measured = centroids[labels] + noise * rng.standard_normal((labels.size, n_clusters))
+    return np.square(measured[:, None, :] - centroids).sum(axis=2)
+
+
+def enumerate_codes(n_objects, n_clusters):
+    """All K^n codes in the order of their number, shape (K^n, n), int8.
+
+    Raises
+    ------
+    ValueError
+        More than 2^22 codes.
+    """
+    n_objects = checks.check_integer("n_objects", n_objects)
+    n_clusters = checks.check_integer("n_clusters", n_clusters, 2, 127)
+    _check_class_size(n_objects, n_clusters)
+    numbers = np.arange(n_clusters**n_objects)
+    return (numbers[:, None] // n_clusters ** np.arange(n_objects) % n_clusters).astype(np.int8)
+
+
+def code_costs(distances):
+    """Cost of every code, R(c, X) = sum_i d[i, c(i)].
+
+    Parameters
+    ----------
+    distances : array_like, shape (n, K), K >= 2
+
+    Returns
+    -------
+    ndarray, shape (K^n,)
+
+    Raises
+    ------
+    ValueError
+        Not a finite matrix with at least two columns, or more than 2^22 codes.
+    """
+    distances = _check_distances("distances", distances)
+    _check_class_size(*distances.shape)
+    costs = np.zeros(1)
+    for row in distances:
+        costs = (row[:, None] + costs).ravel()
+    return costs
+
+
+def approximation_set(costs, gamma):
+    """Mask of the codes with R(c, X) <= min R + gamma (003, Eq. 3).
+
+    Parameters
+    ----------
+    costs : array_like, shape (n_codes,)
+    gamma : float, >= 0
+        In units of the cost. Differences of rounding size (1e-9 of the largest cost) are not seen as differences.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_codes,)
+    """
+    gamma = checks.check_number("gamma", gamma, 0.0)
+    return _excess("costs", costs) <= gamma
+
+
+def set_sizes(costs1, costs2, gammas):
+    """Count the approximation sets of two problems and their intersection (microcanonical, exact).
+
+    Parameters
+    ----------
+    costs1, costs2 : array_like, shape (n_codes,)
+        Costs of the same codes in both problems, from `code_costs` or any other cost function.
+    gammas : array_like, shape (G,)
+        Widths >= 0, in units of the cost.
+
+    Returns
+    -------
+    SetSizes
+
+    Raises
+    ------
+    ValueError
+        Different numbers of codes, NaN or infinite values, a negative width.
+
+    Notes
+    -----
+    A code is in both sets if the larger of its two excess costs is at most gamma: one sort gives all widths.
+    """
+    gammas = _check_gammas(gammas)
+    first, second = _excess("costs1", costs1), _excess("costs2", costs2)
+    if first.size != second.size:
+        raise ValueError(f"costs1 has {first.size} codes and costs2 {second.size}; accepted is the same number")
+    with np.errstate(divide="ignore"):
+        logs = [
+            np.log(np.searchsorted(np.sort(excess), gammas, side="right"))
+            for excess in (first, second, np.maximum(first, second))
+        ]
+    return SetSizes(gammas, *logs)
+
+
+def lattice_set_sizes(distances1, distances2, max_gamma):
+    """Count the same three sets for integer distances without enumeration, up to some thousand objects.
+
+    A table of the number of codes for every pair of excess costs is extended object by object.
+
+    Parameters
+    ----------
+    distances1, distances2 : array_like of int, shape (n, K)
+        Distances on a lattice, e.g. np.rint(d / step).
+    max_gamma : int
+        Largest width, in lattice steps; time and memory grow with its square.
+
+    Returns
+    -------
+    SetSizes
+        For gammas 0, 1 ... max_gamma.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Distances that are not integers or of different shape; so many objects that the counts leave the floats.
+    """
+    max_gamma = checks.check_integer("max_gamma", max_gamma, 0, 5000)
+    first, second = _check_pair(distances1, distances2)
+    if not (np.array_equal(first, np.rint(first)) and np.array_equal(second, np.rint(second))):
+        raise ValueError("distances1 and distances2 must hold integers, got fractions; divide by a step and round")
+    first, second = (_row_excess(d).astype(np.int64) for d in (first, second))
+    size, nothing = max_gamma + 1, np.zeros_like(first)
+    single = [_log_counts(excess, nothing, size, 1)[:, 0] for excess in (first, second)]
+    return SetSizes(np.arange(size, dtype=float), *single, _log_counts(first, second, size, size).diagonal())
+
+
+def _log_counts(first, second, height, width):
+    """Logarithm of the number of codes whose excess costs are at most (a, b), shape (height, width)."""
+    n_objects, n_clusters = first.shape
+    both = (first + second).astype(float)
+    # Counts leave the range of a float. Weights that fall with the cost, of sum 1, leave probabilities instead; those
+    # of the middle of the table are near 1, and a start far above 1 makes room for small ones.
+    rest = max(height + width - 2 - both.min(axis=1).sum(), 0.0)  # no label pays less than the smallest of its object
+    tilt = min(_legendre(_row_excess(both)[None], rest / 2)[1], 30.0)
+    log_sums = logsumexp(-tilt * both, axis=1, keepdims=True)
+    start = 600.0
+    if log_sums.sum() > start + 700:
+        raise ValueError(
+            f"distances1 has {n_objects} objects and {n_clusters} clusters; accepted are fewer, the sizes of the sets "
+            "differ by more than a float can hold"
+        )
+    table = kernels.count_codes(np.exp(-tilt * both - log_sums), first, second, np.exp(start), height, width)
+    with np.errstate(divide="ignore"):
+        logs = np.log(table) + (log_sums.sum() - start) + tilt * np.add.outer(np.arange(height), np.arange(width))
+    logs = np.logaddexp.accumulate(np.logaddexp.accumulate(logs, axis=0), axis=1)
+    few = logs < 20
+    with np.errstate(divide="ignore"):
+        logs[few] = np.log(np.rint(np.exp(logs[few])))  # small counts are integers, exactly
+    return logs
+
+
+def boltzmann_set_sizes(distances1, distances2, gammas, legendre=True):
+    r"""Estimate the three sizes by Boltzmann sums (canonical), for any number of objects.
+
+    .. math:: \log |C_\gamma| \approx \min_{\beta \ge 0} \log \sum_c e^{-\beta (R(c) - \min R)} + \beta\gamma
+
+    and for the intersection the same with one inverse temperature per problem, which are found anew: they are not
+    those of the single sets. Equations 14 and 15 as printed leave out the term beta gamma and use the single sets'
+    beta for the intersection; this is wrong at leading order, but the maximum of the information is right, because the
+    missing terms cancel there.
+
+    Parameters
+    ----------
+    distances1, distances2 : array_like, shape (n, K)
+    gammas : array_like, shape (G,)
+        Widths >= 0, in units of the cost.
+    legendre : bool
+        False gives Eq. 14 and 15 as printed, with beta from the first problem.
+
+    Returns
+    -------
+    SetSizes
+        An estimate below one code is reported as empty, -inf.
+
+    Raises
+    ------
+    ValueError
+        Matrices that are not finite or of different shape, a negative width.
+
+    Source: document 003, Eq. 14 and 15.
+    """
+    gammas = _check_gammas(gammas)
+    first, second = (_row_excess(d) for d in _check_pair(distances1, distances2))
+    single = [np.array([_legendre(excess[None], gamma) for gamma in gammas]) for excess in (first, second)]
+    if legendre:
+        joint = np.array([_legendre(np.stack([first, second]), gamma) for gamma in gammas])
+        _check_minima(np.concatenate([*single, joint]))
+        joint = np.where(joint[:, 0] < -1e-6, -np.inf, joint[:, 0])
+        return SetSizes(gammas, single[0][:, 0], single[1][:, 0], joint)
+    _check_minima(np.concatenate(single))
+    beta = single[0][:, 1]
+    # The sum over all codes of exp(-beta R) factorises over objects.
+    sums = [[logsumexp(-b * excess, axis=1).sum() for b in beta] for excess in (first, second, first + second)]
+    return SetSizes(gammas, *np.array(sums))
+
+
+def log_transformations(n_objects, n_clusters=2, transformations="xor", sizes=None):
+    """Natural logarithm of the number of distinct transformations, log |Sigma|.
+
+    Parameters
+    ----------
+    n_objects, n_clusters : int
+    transformations : {"xor", "permutation", "entropy"}
+        "xor": n log K. "permutation": log n!/(n_1! ... n_K!), the distinct images of the best code. "entropy": n times
+        the entropy of its cluster sizes (Eq. 13), the large-n value of the second.
+    sizes : array_like of int, shape (K,), optional
+        Cluster sizes of the best code, needed by "permutation" and "entropy".
+
+    Returns
+    -------
+    float
+    """
+    checks.check_option("transformations", transformations, (*TRANSFORMATIONS, "entropy"))
+    n_objects = checks.check_integer("n_objects", n_objects)
+    n_clusters = checks.check_integer("n_clusters", n_clusters, 2)
+    if transformations == "xor":
+        return n_objects * np.log(n_clusters)
+    sizes = np.zeros(0) if sizes is None else np.asarray(sizes)
+    if sizes.shape != (n_clusters,) or (sizes < 0).any() or sizes.sum() != n_objects:
+        raise ValueError(f"sizes={sizes} must be {n_clusters} non-negative cluster sizes that sum to {n_objects}")
+    if transformations == "permutation":
+        return float(gammaln(n_objects + 1) - gammaln(sizes + 1).sum())
+    shares = sizes[sizes > 0] / n_objects
+    return float(-n_objects * (shares * np.log(shares)).sum())
+
+
+def information(sizes, log_n_transformations, n_objects, unit="bits"):
+    """Information I(gamma) per object that the channel carries (003, Eq. 9).
+
+    Parameters
+    ----------
+    sizes : SetSizes
+    log_n_transformations : float
+        log |Sigma| in nats, from `log_transformations`.
+    n_objects : int
+    unit : {"bits", "nats"}
+        Per object.
+
+    Returns
+    -------
+    ndarray, shape (G,)
+        -inf where the two sets do not meet.
+    """
+    checks.check_option("unit", unit, ("bits", "nats"))
+    n_objects = checks.check_integer("n_objects", n_objects)
+    log_number = checks.check_number("log_n_transformations", log_n_transformations, 0.0)
+    nats = (log_number + sizes.log_joint - sizes.log_first - sizes.log_second) / n_objects
+    return nats / np.log(2) if unit == "bits" else nats
+
+
+def draw_codebook(n_messages, n_objects, n_clusters=2, transformations="xor", random_state=None):
+    """Random transformations, drawn uniformly and independently.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_messages, n_objects)
+        "xor": the label added to every object. "permutation": the new place of every object.
+    """
+    n_messages = checks.check_integer("n_messages", n_messages, 2)
+    n_objects = checks.check_integer("n_objects", n_objects)
+    n_clusters = checks.check_integer("n_clusters", n_clusters, 2)
+    checks.check_option("transformations", transformations, TRANSFORMATIONS)
+    checks.check_size(f"a codebook of {n_messages} messages and {n_objects} objects", (n_messages, n_objects))
+    rng = checks.generator(random_state)
+    if transformations == "xor":
+        return rng.integers(n_clusters, size=(n_messages, n_objects))
+    return rng.permuted(np.tile(np.arange(n_objects), (n_messages, 1)), axis=1)
+
+
+def transform(distances, transformation, transformations="xor"):
+    """Apply one transformation to a problem: what the problem generator does with the message.
+
+    Its approximation set is the transformed approximation set of the original problem (equivariance).
+
+    Parameters
+    ----------
+    distances : array_like, shape (n, K)
+    transformation : array_like of int, shape (n,)
+        A row of `draw_codebook`.
+    transformations : {"xor", "permutation"}
+
+    Returns
+    -------
+    ndarray, shape (n, K)
+    """
+    distances = _check_distances("distances", distances)
+    transformation = _check_codebook([transformation], *distances.shape, transformations)[0]
+    moved = np.empty_like(distances)
+    if transformations == "permutation":
+        moved[transformation] = distances
+    else:
+        columns = (np.arange(distances.shape[1]) + transformation[:, None]) % distances.shape[1]
+        np.put_along_axis(moved, columns, distances, axis=1)
+    return moved
+
+
+def decoding_scores(distances, received, codebook, gamma, transformations="xor"):
+    """Overlap of every code word with what arrived: |C_gamma(tau_j X1) and C_gamma(received)| (003, Eq. 5).
+
+    Parameters
+    ----------
+    distances : array_like, shape (n, K)
+        The problem X1 known to sender and receiver.
+    received : array_like, shape (n, K)
+        The transformed second problem.
+    codebook : array_like of int, shape (M, n)
+    gamma : float, >= 0
+    transformations : {"xor", "permutation"}
+
+    Returns
+    -------
+    ndarray of int64, shape (M,)
+        The receiver decodes the largest; a tie is an error.
+    """
+    distances, received = _check_pair(distances, received)
+    codebook = _check_codebook(codebook, *distances.shape, transformations)
+    members = np.flatnonzero(approximation_set(code_costs(distances), gamma))
+    mask = approximation_set(code_costs(received), gamma)
+    return kernels.overlaps(members, mask, codebook, distances.shape[1], transformations == "permutation")
+
+
+def simulate_channel(
+    distances1, distances2, gamma, n_messages, n_codebooks=100, transformations="xor", random_state=None
+):
+    """Send one random message through each of many random codebooks, for one pair of problems.
+
+    Parameters
+    ----------
+    distances1, distances2 : array_like, shape (n, K)
+        The problem that sender and receiver share, and the one that the problem generator draws anew.
+    gamma : float, >= 0
+    n_messages : int, >= 2
+        M = 2^(n R) messages are a rate of R = log2(M) / n bits per object.
+    n_codebooks : int
+    transformations : {"xor", "permutation"}
+    random_state : int, numpy Generator or None
+
+    Returns
+    -------
+    Transmission
+
+    Source: document 003, sections IV and V.
+    """
+    distances1, distances2 = _check_pair(distances1, distances2)
+    n_messages = checks.check_integer("n_messages", n_messages, 2)
+    n_codebooks = checks.check_integer("n_codebooks", n_codebooks)
+    n_objects, n_clusters = distances1.shape
+    rng = checks.generator(random_state)
+    books = draw_codebook(n_codebooks * n_messages, n_objects, n_clusters, transformations, rng)
+    books = books.reshape(n_codebooks, n_messages, n_objects)
+    messages = rng.integers(n_messages, size=n_codebooks)
+    costs1, costs2 = code_costs(distances1), code_costs(distances2)
+    members = [np.flatnonzero(approximation_set(costs, gamma)) for costs in (costs1, costs2)]
+    permute = transformations == "permutation"
+    own, above, ties, others = kernels.transmit(*members, books, messages, n_clusters, permute)
+    best = np.bincount(distances1.argmin(axis=1), minlength=n_clusters)
+    log_number = log_transformations(n_objects, n_clusters, transformations, best)
+    nats = information(set_sizes(costs1, costs2, [gamma]), log_number, n_objects, "nats")[0]
+    meet = own[0] > 0  # |Delta C_s| is the same for every message
+    return Transmission(
+        error=float(np.mean(above + ties > 0)),
+        error_random_tie=float(np.mean(np.where(above > 0, 1.0, ties / (ties + 1)))),
+        union=float(np.mean(above + ties)),
+        markov=float(np.mean(others / own)) if meet else np.inf,
+        bound=float(n_messages * np.exp(-n_objects * nats)) if meet else np.inf,
+    )
+
+
+def posterior(costs, beta, weights="boltzmann", gamma=0.0):
+    """Posterior distribution over the codes from approximation weights (004, section 8.2).
+
+    Parameters
+    ----------
+    costs : array_like, shape (n_codes,)
+    beta : float, >= 0
+        Inverse temperature; "binary" does not depend on it.
+    weights : {"boltzmann", "fermi", "binary"}
+        With the excess cost r = R - min R: exp(-beta r); 1 / (1 + exp(beta (r - gamma))), printed in the source with
+        the opposite sign, which would prefer bad codes; 1 where r <= gamma.
+    gamma : float, >= 0
+        Width, for "fermi" and "binary".
+
+    Returns
+    -------
+    ndarray, shape (n_codes,)
+    """
+    checks.check_option("weights", weights, ("boltzmann", "fermi", "binary"))
+    beta, gamma = checks.check_number("beta", beta, 0.0), checks.check_number("gamma", gamma, 0.0)
+    excess = _excess("costs", costs)
+    if weights == "boltzmann":
+        log_weights = -beta * excess
+    elif weights == "fermi":
+        log_weights = -np.logaddexp(0.0, beta * (excess - gamma))
+    else:
+        log_weights = np.where(excess <= gamma, 0.0, -np.inf)
+    return np.exp(log_weights - logsumexp(log_weights))
+
+
+def posterior_agreement(posterior1, posterior2):
+    """Posterior agreement kernel k(X1, X2) = sum_c P(c | X1) P(c | X2), in [0, 1] (004, section 8.4).
+
+    log(|T| k) / n is the information of the channel; with binary weights it is I(gamma) of `information`.
+
+    Parameters
+    ----------
+    posterior1, posterior2 : array_like, shape (n_codes,)
+        Each non-negative with sum 1.
+
+    Returns
+    -------
+    float
+    """
+    pair = [np.asarray(p, dtype=float) for p in (posterior1, posterior2)]
+    if pair[0].ndim != 1 or pair[0].shape != pair[1].shape:
+        raise ValueError(f"posterior1 and posterior2 must be 1-D of one length, got {pair[0].shape}, {pair[1].shape}")
+    for name, p in zip(("posterior1", "posterior2"), pair, strict=True):
+        if not (p >= 0).all() or abs(p.sum() - 1) > 1e-6:
+            raise ValueError(f"{name} must be non-negative with sum 1, got sum {p.sum()} and minimum {p.min()}")
+    return float(pair[0] @ pair[1])
+
+
+def _check_class_size(n_objects, n_clusters):
+    if n_objects * np.log(n_clusters) > np.log(LARGEST_CLASS) + 1e-9:
+        raise ValueError(
+            f"{n_clusters} clusters and {n_objects} objects make more than {LARGEST_CLASS} codes; enumerate fewer"
+        )
+
+
+def _check_distances(name, distances):
+    distances = checks.check_vectors(name, distances)
+    if distances.shape[1] < 2:
+        raise ValueError(f"{name} has {distances.shape[1]} column; accepted is one for each of K >= 2 clusters")
+    return distances
+
+
+def _check_pair(distances1, distances2):
+    pair = _check_distances("distances1", distances1), _check_distances("distances2", distances2)
+    if pair[0].shape != pair[1].shape:
+        raise ValueError(f"distances1 has shape {pair[0].shape} and distances2 {pair[1].shape}; accepted is the same")
+    return pair
+
+
+def _check_gammas(gammas):
+    gammas = np.asarray(gammas, dtype=float)
+    if gammas.ndim != 1 or gammas.size == 0 or not np.isfinite(gammas).all() or (gammas < 0).any():
+        raise ValueError(f"gammas={gammas} must be a non-empty 1-D array of finite widths >= 0")
+    return gammas
+
+
+def _check_codebook(codebook, n_objects, n_clusters, transformations):
+    checks.check_option("transformations", transformations, TRANSFORMATIONS)
+    codebook = np.asarray(codebook)
+    if codebook.ndim != 2 or codebook.shape[1] != n_objects or codebook.dtype.kind not in "iu":
+        raise ValueError(f"codebook must be integers of shape (M, {n_objects}), got {codebook.dtype} {codebook.shape}")
+    if transformations == "permutation":
+        accepted, valid = f"permutations of 0..{n_objects - 1}", (np.sort(codebook) == np.arange(n_objects)).all()
+    else:
+        accepted, valid = f"0..{n_clusters - 1}", codebook.min() >= 0 and codebook.max() < n_clusters
+    if not valid:
+        raise ValueError(f"codebook holds values that are no {transformations} transformation; accepted are {accepted}")
+    return codebook.astype(np.int64)
+
+
+def _excess(name, costs):
+    costs = checks.as_array(name, costs, np.float64)
+    if costs.ndim != 1 or costs.size == 0 or not np.isfinite(costs).all():
+        raise ValueError(f"{name} must be a non-empty 1-D array of finite costs, got shape {costs.shape}")
+    # Sums of the same distances in another order differ in the last bits: a tolerance keeps the set equivariant.
+    return np.maximum(costs - costs.min() - 1e-9 * np.abs(costs).max(), 0.0)
+
+
+def _row_excess(distances):
+    return distances - distances.min(axis=1, keepdims=True)
+
+
+def _legendre(excesses, gamma):
+    """min over beta >= 0 of log sum_c exp(-sum_p beta_p R_p(c)) + gamma sum_p beta_p; excesses (P, n, K).
+
+    Returns the minimum, the first beta, and whether the minimum was found. The function is convex. At gamma below the
+    smallest excess that all problems share there is no minimum and the value at the largest beta is negative: less
+    than one code.
+    """
+    n_objects = excesses.shape[1]
+    unit = excesses.mean() or 1.0  # all codes cost the same
+
+    def per_object(beta):
+        logits = -np.tensordot(beta / unit, excesses, axes=1)
+        top = logits.max(axis=1, keepdims=True)
+        weights = np.exp(logits - top)
+        sums = weights.sum(axis=1, keepdims=True)
+        mean = np.einsum("pik,ik->p", excesses, weights / sums)
+        value = (top + np.log(sums)).sum() + gamma * beta.sum() / unit
+        return value / n_objects, (gamma - mean) / unit / n_objects
+
+    start = np.ones(len(excesses))
+    found = minimize(per_object, start, jac=True, method="SLSQP", bounds=[(0, 1e4)] * start.size, tol=1e-11)
+    return found.fun * n_objects, found.x[0] / unit, found.success
+
+
+def _check_minima(minima):
+    missed = int((minima[:, 2] == 0).sum())
+    if missed:
+        warnings.warn(
+            f"the minimum over beta was not found for {missed} of {len(minima)} set sizes (SLSQP): those are upper "
+            "bounds; leave out the gammas at the ends of the range",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

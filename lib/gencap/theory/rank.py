@@ -1,0 +1,334 @@
+r"""Low-rank and Boolean factorizations, and the rules that choose their rank.
+
+Patches of an image (rows of X) are denoised by the best approximation of rank k,
+
+.. math:: X_k = \sum_{t \le k} s_t u_t v_t^\top ,
+
+and a Boolean matrix by the same sum, rounded at 1/2. The rank is chosen by the minimum transfer cost: rows of a second
+half X2 are compared with the reconstruction of the rows of X1 they are mapped to,
+
+.. math:: R^T(k) = \frac{1}{N_2} \sum_{i'} \| x^{(2)}_{i'} - (X^{(1)}_k)_{\psi(i')} \|^2 ,
+
+with the nearest row or a one-to-one assignment as the mapping psi. Its competitors are Owen and Perry's
+bi-cross-validation, the 80-20 rule and the increment rule; the optimum is the oracle that knows the noise-free matrix.
+
+The number of roles of a `NoisyOrFactorization` is chosen by the same rule.
+
+Source: 002 sections 4 and 5 (Eq 7, Figures 2-4), 000 section 3.4 (Eq 34, Figure 4).
+"""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from ..checks import (
+    check_boolean,
+    check_integer,
+    check_labels,
+    check_number,
+    check_same_shape,
+    check_vectors,
+    generator,
+)
+from ..datasets.images import psnr_of_error
+from ..validation.selection import RankSelection, argmins
+from ..views.measures import map_rows
+
+
+def low_rank(X, rank, boolean=False):
+    """Best approximation of `X` of the given rank; rounded at 1/2 to a Boolean matrix if `boolean`.
+
+    Parameters
+    ----------
+    X : array_like, shape (N, D)
+    rank : int
+        1..min(N, D).
+    boolean : bool
+
+    Returns
+    -------
+    ndarray, shape (N, D), float (`boolean`: bool)
+    """
+    X, rank = _check_matrix("X", X, boolean, rank, "rank")
+    U, s, V = np.linalg.svd(X, full_matrices=False)
+    approximation = (U[:, :rank] * s[:rank]) @ V[:rank]
+    return approximation > 0.5 if boolean else approximation
+
+
+def reconstruction_psnr(X, clean, max_rank=None, peak=255.0):
+    """PSNR (dB) of the rank-limited approximations of `X` against the noise-free matrix.
+
+    Parameters
+    ----------
+    X, clean : array_like, shape (N, D)
+        Noisy and noise-free matrix.
+    max_rank : int or None
+        Largest rank; None means min(N, D).
+
+    Returns
+    -------
+    ndarray, shape (max_rank,)
+        Entry k - 1 belongs to rank k.
+
+    Source
+    ------
+    002 Figure 2, 000 Figure 4.
+    """
+    errors = optimal_rank(X, clean, max_rank).costs[0]
+    return psnr_of_error(errors / np.size(clean), peak)
+
+
+def optimal_rank(X, clean, max_rank=None, boolean=False):
+    """The oracle: the rank whose approximation of `X` is closest to the noise-free matrix.
+
+    Parameters
+    ----------
+    X, clean : array_like, shape (N, D)
+    max_rank : int or None
+        Largest rank offered; None means min(N, D).
+    boolean : bool
+        Count wrong bits after rounding at 1/2; otherwise squared error.
+
+    Returns
+    -------
+    RankSelection
+        `costs` is the squared error or the number of wrong bits.
+
+    Source
+    ------
+    002 Figures 2 and 3.
+    """
+    X, max_rank = _check_matrix("X", X, boolean, max_rank, "max_rank")
+    clean, _ = _check_matrix("clean", clean, boolean)
+    check_same_shape("clean", clean, "X", X)
+    return _median(_errors_by_rank(X, clean, np.arange(len(X)), max_rank, boolean)[None])
+
+
+def svd_transfer_costs(X1, X2, max_rank=None, mapping="nearest", boolean=False, random_state=None):
+    """Transfer cost of every rank: rows of `X2` against the rank-limited reconstruction of the rows of `X1`.
+
+    Parameters
+    ----------
+    X1 : array_like, shape (N1, D)
+        Training matrix, whose SVD is truncated.
+    X2 : array_like, shape (N2, D)
+        Test matrix; for mapping="hungarian" N2 <= N1.
+    max_rank : int or None
+        Largest rank; None means min(N1, D).
+    mapping : {"nearest", "hungarian"} or array_like of int, shape (N2,)
+        Test row to its nearest training row (many to one), or one to one with the least sum of distances. The
+        distance is squared Euclidean, which is Hamming for Boolean rows. Ties are drawn at random. An array names the
+        training row of every test row: for generated data, whose pairs are known.
+    boolean : bool
+        Round the reconstruction at 1/2 and count wrong bits.
+    random_state : int, Generator or None
+        For ties.
+
+    Returns
+    -------
+    ndarray, shape (max_rank,)
+        Mean over test rows.
+
+    Source
+    ------
+    002 Eq 7 (read with the Frobenius norm), 000 Eq 34.
+    """
+    X1, max_rank = _check_matrix("X1", X1, boolean, max_rank, "max_rank")
+    X2, _ = _check_matrix("X2", X2, boolean)
+    if isinstance(mapping, str):
+        origin = map_rows(X1, X2, mapping, random_state)
+    else:
+        origin = check_labels("mapping", mapping, len(X2), len(X1))
+    return _errors_by_rank(X1, X2, origin, max_rank, boolean) / len(X2)
+
+
+def _errors_by_rank(X, target, origin, max_rank, boolean):
+    """Sum over rows i of |target_i - (X_k)_origin(i)|^2 for k = 1..max_rank, shape (max_rank,)."""
+    U, s, V = np.linalg.svd(X, full_matrices=False)
+    U = (U[:, :max_rank] * s[:max_rank])[origin]
+    V = V[:max_rank]
+    if not boolean:
+        # The right singular vectors are orthonormal: each rank changes the error by |s u|^2 - 2 <target v, s u>.
+        steps = np.sum(U * U, axis=0) - 2 * np.sum((target @ V.T) * U, axis=0)
+        return np.maximum(np.sum(target * target) + np.cumsum(steps), 0.0)
+    wanted = target > 0.5
+    return np.array([np.count_nonzero(rounded != wanted) for rounded in _rounded_sums(U, V)], dtype=float)
+
+
+def _rounded_sums(U, V):
+    """Partial sums of U[:, t] V[t], rounded at 1/2, one after the other (N, D)."""
+    total = np.zeros((len(U), V.shape[1]))
+    for u, v in zip(U.T, V, strict=True):
+        total += np.multiply.outer(u, v)
+        yield total > 0.5
+
+
+def transfer_rank(X, max_rank=None, mapping="nearest", boolean=False, n_splits=20, random_state=None):
+    """Rank of minimum transfer cost: the median over random halves.
+
+    Parameters
+    ----------
+    X : array_like, shape (N, D)
+    max_rank : int or None
+        Largest rank offered; None means min(N // 2, D).
+    mapping : {"nearest", "hungarian"}
+    boolean : bool
+    n_splits : int
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    RankSelection
+        `costs` are transfer costs a row, one line for each split.
+
+    Source
+    ------
+    002 sections 4.1 and 4.2, 000 section 3.4.
+    """
+    X, _ = _check_matrix("X", X, boolean, at_least=2)
+    limit = min(len(X) // 2, X.shape[1])
+    max_rank = limit if max_rank is None else check_integer("max_rank", max_rank, 1, limit, "min(N // 2, D)")
+    rng = generator(random_state)
+    costs = []
+    for _ in range(check_integer("n_splits", n_splits)):
+        order = rng.permutation(len(X))
+        train, test = X[order[len(X) // 2 :]], X[order[: len(X) // 2]]
+        costs.append(svd_transfer_costs(train, test, max_rank, mapping, boolean, rng))
+    return _median(np.array(costs))
+
+
+def bicross_validation_rank(X, held_out=0.5, max_rank=None, n_splits=20, random_state=None):
+    """Owen and Perry's bi-cross-validation: the rank of the lowest median error over random permutations.
+
+    A held-out block A (rows and columns) is predicted from the other three, X = [[A, B], [C, D]]: the error of rank k
+    is the squared norm of A - B pinv(D_k) C, which is 0 for a matrix of rank k.
+
+    Parameters
+    ----------
+    X : array_like, shape (N, D)
+    held_out : float
+        Share of the rows and of the columns in the held-out block, (0, 1).
+    max_rank : int or None
+        Largest rank offered; None means the smaller edge of the block D.
+    n_splits : int
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    RankSelection
+        `costs` are squared errors an entry of A.
+
+    Source
+    ------
+    002 section 4.2; A. Owen, P. Perry, Annals of Applied Statistics 3 (2009).
+    """
+    X, _ = _check_matrix("X", X, at_least=2)
+    if min(X.shape) < 2:
+        raise ValueError(f"X must have at least 2 columns to hold some out, got shape {X.shape}")
+    held_out = check_number("held_out", held_out, 0.0, 1.0)
+    p, q = (min(max(round(held_out * n), 1), n - 1) for n in X.shape)
+    limit = min(X.shape[0] - p, X.shape[1] - q)
+    max_rank = limit if max_rank is None else check_integer("max_rank", max_rank, 1, limit, "edge of the kept block")
+    rng = generator(random_state)
+    costs = []
+    for _ in range(check_integer("n_splits", n_splits)):
+        shuffled = X[rng.permutation(X.shape[0])][:, rng.permutation(X.shape[1])]
+        costs.append(_owen_perry_errors(shuffled, p, q, max_rank))
+    chosen = _median(np.median(costs, axis=0)[None]).rank
+    return replace(_median(np.array(costs)), rank=chosen)
+
+
+def _owen_perry_errors(X, p, q, max_rank):
+    residual, B, C = X[:p, :q].copy(), X[:p, q:], X[p:, :q]
+    U, s, V = np.linalg.svd(X[p:, q:], full_matrices=False)
+    left, right = B @ V.T, U.T @ C
+    errors = np.empty(max_rank)
+    for t in range(max_rank):
+        # The pseudo-inverse leaves out directions in which D is zero up to rounding.
+        if s[t] > 1e-12 * s[0] * max(X.shape):
+            residual -= np.multiply.outer(left[:, t] / s[t], right[t])
+        errors[t] = np.mean(residual * residual)
+    return errors
+
+
+def coverage_rank(X, share=0.8):
+    """The 80-20 rule: the smallest rank whose rounded approximation covers `share` of the ones of `X`.
+
+    Ones are counted, not all entries: of a sparse matrix, rank 1 has 80 % of the entries right.
+
+    Parameters
+    ----------
+    X : array_like of bool, shape (N, D)
+    share : float
+        [0, 1].
+
+    Returns
+    -------
+    RankSelection
+        `costs` is the share of ones that are covered.
+
+    Source
+    ------
+    002 section 4.2.
+    """
+    X, _ = _check_matrix("X", X, boolean=True)
+    share = check_number("share", share, 0.0, 1.0)
+    ones = np.count_nonzero(X)  # without any, rank 1 covers them all
+    covered = [np.count_nonzero(rounded & (X > 0.5)) / ones if ones else 1.0 for rounded in _approximations(X)]
+    covered = np.array(covered)
+    return _first(covered, covered >= share)
+
+
+def increment_rank(X, threshold=0.001):
+    """The increment rule: the smallest rank k after which rounded approximations change less than `threshold`.
+
+    The change from k to k + 1 is the number of changed bits divided by the number of ones of `X`.
+
+    Parameters
+    ----------
+    X : array_like of bool, shape (N, D)
+    threshold : float
+        >= 0.
+
+    Returns
+    -------
+    RankSelection
+        `costs` is the change that follows each rank; it is 0 at full rank.
+
+    Source
+    ------
+    002 section 4.2.
+    """
+    X, _ = _check_matrix("X", X, boolean=True)
+    threshold = check_number("threshold", threshold, 0.0)
+    ones = max(np.count_nonzero(X), 1)
+    changes = [np.count_nonzero(after != before) / ones for before, after in pairwise(_approximations(X))]
+    changes = np.array([*changes, 0.0])
+    return _first(changes, changes < threshold)
+
+
+def _approximations(X):
+    U, s, V = np.linalg.svd(X, full_matrices=False)
+    return _rounded_sums(U * s, V)
+
+
+def _median(costs):
+    selected = argmins(costs)
+    return RankSelection(int(np.median(selected)), np.arange(1, costs.shape[1] + 1), costs, selected)
+
+
+def _first(scores, satisfied):
+    rank = int(np.argmax(satisfied)) + 1 if satisfied.any() else len(scores)
+    return RankSelection(rank, np.arange(1, len(scores) + 1), scores[None], np.array([rank]))
+
+
+def _check_matrix(name, X, boolean=False, rank=None, rank_name="rank", at_least=1):
+    """Return X as float and the rank as int (None: full), or raise."""
+    X = check_vectors(name, X)
+    if len(X) < at_least:
+        raise ValueError(f"{name} must have at least {at_least} rows, got shape {X.shape}")
+    if boolean:
+        check_boolean(name, X)
+    limit = min(X.shape)
+    return X, limit if rank is None else check_integer(rank_name, rank, 1, limit, "min(N, D)")

@@ -1,0 +1,303 @@
+"""Annealing: temperature schedules, and the `Trajectory` of assignment probabilities that a model leaves behind.
+
+A model that assigns object i to cluster k at potential h_ik has, at inverse temperature beta, the assignment
+probabilities P_ik = exp(-beta h_ik) / sum_k' exp(-beta h_ik').  Annealing follows them over a grid of betas.  Hot, all
+clusters coincide; they split one after the other as the temperature falls, and what the capacity, the transfer
+cost and the pictures need is the whole path, not only its cold end.
+
+Every model measures temperature in its own unit: the inverse temperature at which the state "all clusters alike"
+loses its stability (the first split).  Grids are fixed multiples of that unit, so that one default fits all data.
+"""
+
+import zipfile
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+from scipy.special import entr, log_softmax
+
+from .checks import as_array, check_labels, check_option, object_names
+
+COINCIDENT = 0.1  # clusters whose normalised memberships differ by less (total variation) are counted once
+# What `Trajectory.save` writes, and what of it a file may lack.
+STORED = (
+    *("betas", "probabilities", "potentials", "costs", "centroids", "unit", "converged", "n_iter"),
+    *("capacity_entropy", "objects", "start_costs"),
+)
+OPTIONAL = {"potentials", "centroids", "converged", "n_iter", "capacity_entropy", "objects", "start_costs"}
+OCCUPIED = 0.01  # share of the mass below which a cluster counts as empty; with many clusters half of 1/K
+ENTROPIES = ("final", "same")
+
+
+def beta_grid(unit, low, high, n_steps):
+    """Inverse temperatures `unit * geomspace(low, high, n_steps)`, ascending: the coldest comes last.
+
+    Parameters
+    ----------
+    unit : float
+        Inverse temperature of the first split.
+    low, high : float
+        Ends of the grid in units of `unit`.
+    n_steps : int
+
+    Returns
+    -------
+    ndarray, shape (n_steps,)
+    """
+    return unit * np.geomspace(low, high, n_steps)
+
+
+def check_betas(betas):
+    """Return a user's grid as float64; it must be a non-empty ascending sequence of positive finite numbers."""
+    betas = as_array("betas", betas, np.float64)
+    if betas.ndim != 1 or betas.size == 0 or not np.isfinite(betas).all() or betas.min() <= 0:
+        raise ValueError(f"betas must be a non-empty 1-D sequence of positive finite numbers, got {betas!r}")
+    if (np.diff(betas) <= 0).any():
+        raise ValueError("betas must ascend (the coldest last), got a sequence that falls or repeats")
+    return betas
+
+
+@dataclass(eq=False)
+class Trajectory:
+    """Assignment probabilities of N objects to K clusters at T inverse temperatures.
+
+    Attributes
+    ----------
+    betas : ndarray, shape (T,)
+        Inverse temperatures, ascending; they multiply the model's potentials. (Step counts for `DominantSets`.)
+    probabilities : ndarray, shape (T, N, K)
+        Assignment probabilities, each row sums to 1.
+    potentials : ndarray, shape (T, N, K), or None
+        Potentials h with probabilities = softmax(-beta h); None for models without a cost function.
+    costs : ndarray, shape (T,)
+        The model's cost of the hard labels at every step.
+    centroids : ndarray, shape (T, K, D), or None
+    unit : float
+        Inverse temperature of the first split, the unit of the default grid.
+    converged : ndarray of bool, shape (T,)
+        Whether the sweeps at a step settled before their limit; None at construction means that all did.
+    n_iter : int
+        Sweeps over the data that the run took.
+    capacity_entropy : {"final", "same"}
+        Where a capacity takes its entropy H: at the coldest step, or, for models whose steps are no temperatures of one
+        cost, at the step itself.
+    objects : ndarray of str, shape (N,), or None
+        Names of the objects, if the data had any.
+    start_costs : ndarray, shape (n_starts + 1,), or None
+        Costs at which the starts of a model on similarities ended at zero temperature: the random ones, the embedded
+        one, and last the lowest cost after merging and parting clusters. How far they differ says how sure it is.
+
+    Raises
+    ------
+    ValueError
+        Arrays that contradict each other's shape, rows of probabilities that do not sum to 1 within 1e-4, values that
+        are not finite, or betas that do not ascend from above 0.
+    """
+
+    betas: np.ndarray
+    probabilities: np.ndarray
+    potentials: np.ndarray | None
+    costs: np.ndarray
+    centroids: np.ndarray | None = None
+    unit: float = 1.0
+    converged: np.ndarray | None = None
+    n_iter: int = 0
+    capacity_entropy: str = "final"
+    objects: np.ndarray | None = None
+    start_costs: np.ndarray | None = None
+
+    def __post_init__(self):
+        self.betas, self.probabilities = check_betas(self.betas), np.asarray(self.probabilities)
+        if self.probabilities.ndim != 3 or 0 in self.probabilities.shape:
+            raise ValueError(
+                f"probabilities has shape {self.probabilities.shape}, accepted is (steps, objects, clusters)"
+            )
+        steps, objects, clusters = self.probabilities.shape
+        if self.converged is None:
+            self.converged = np.ones(steps, bool)
+        for name, shape in (
+            ("betas", (steps,)),
+            ("costs", (steps,)),
+            ("converged", (steps,)),
+            ("potentials", (steps, objects, clusters)),
+            ("centroids", (steps, clusters, *np.shape(self.centroids)[-1:])),
+            ("objects", (objects,)),
+        ):
+            value = getattr(self, name)
+            if value is None and name != "costs":
+                continue
+            value = np.asarray(value)
+            setattr(self, name, value)
+            if value.shape != shape:
+                raise ValueError(
+                    f"{name} has shape {value.shape}, accepted beside probabilities of shape "
+                    f"{self.probabilities.shape} is {shape}"
+                )
+            # A sum is NaN or infinite as soon as one entry is, and needs no mask as large as the array.
+            with np.errstate(over="ignore", invalid="ignore"):
+                if name != "objects" and not np.isfinite(value.sum(dtype=np.float64)) and not np.isfinite(value).all():
+                    raise ValueError(f"{name} holds NaN or infinite values; accepted are finite numbers only")
+        sums = self.probabilities.reshape(-1, clusters) @ np.ones(clusters, self.probabilities.dtype)
+        wrong = np.flatnonzero(~(np.abs(sums - 1) <= 1e-4))
+        if wrong.size or self.probabilities.min() < 0:
+            at = wrong[0] if wrong.size else self.probabilities.min(axis=2).argmin()
+            raise ValueError(
+                f"probabilities of object {at % objects} at step {at // objects} are "
+                f"{self.probabilities[at // objects, at % objects]}; accepted are numbers >= 0 of sum 1"
+            )
+        check_option("capacity_entropy", self.capacity_entropy, ENTROPIES)
+
+    @property
+    def n_steps(self):
+        """Number of temperatures T."""
+        return self.probabilities.shape[0]
+
+    @property
+    def n_objects(self):
+        """Number of objects N."""
+        return self.probabilities.shape[1]
+
+    @property
+    def n_clusters(self):
+        """Number of clusters offered, K."""
+        return self.probabilities.shape[2]
+
+    def __repr__(self):
+        return f"Trajectory({self.n_steps} temperatures, {self.n_objects} objects, {self.n_clusters} clusters)"
+
+    def labels(self, t=-1):
+        """Hard labels at step `t`: the most probable cluster of every object, shape (N,)."""
+        return self.probabilities[t].argmax(axis=1)
+
+    def entropy(self, t=-1):
+        """Entropy of the mean assignment probabilities at step `t`, bits per object (000 Eq. 61)."""
+        return float(entr(self.probabilities[t].mean(axis=0, dtype=np.float64)).sum() / np.log(2))
+
+    def log_probabilities(self, t):
+        """Natural log of the assignment probabilities at step `t`, exact where they underflow; shape (N, K)."""
+        if self.potentials is None:
+            with np.errstate(divide="ignore"):
+                return np.log(self.probabilities[t].astype(np.float64))
+        return log_softmax(-self.betas[t] * self.potentials[t].astype(np.float64), axis=1)
+
+    def groups(self, t=-1):
+        """Which clusters are one at step `t`.
+
+        Clusters k and l coincide when half of sum_i |P_ik/m_k - P_il/m_l| is below 0.1 (m = column sums); groups are
+        formed by single linkage.
+
+        Returns
+        -------
+        ndarray of int, shape (K,)
+            Number of the group, -1 for a cluster with under 1 % of the mass (or half of 1/K, if that is less).
+        """
+        t = range(self.n_steps)[t]
+        mass = self.probabilities[t].sum(axis=0, dtype=np.float64)
+        occupied = np.flatnonzero(mass >= min(OCCUPIED, 0.5 / self.n_clusters) * self.n_objects)
+        members = (self.probabilities[t][:, occupied] / mass[occupied]).T
+        distance = np.array([0.5 * np.abs(members - row).sum(axis=1) for row in members])
+        groups = np.full(self.n_clusters, -1)
+        groups[occupied] = connected_components(distance < COINCIDENT, directed=False)[1]
+        return groups
+
+    def n_effective(self, t=-1):
+        """Number of distinct clusters with at least min(1 %, half of 1/K) of the mass; coincident ones count once."""
+        return int(self.groups(t).max()) + 1
+
+    def n_distinct(self, t=-1):
+        """How many clusters step `t` tells apart, without a threshold: mean_i max_k P_ik / m_k, m_k = mean_i P_ik.
+
+        It is 1 when all objects have the same probabilities, the number of occupied clusters when they are hard, and
+        never more than the number of different columns P_ik / m_k. No message can tell more of them apart.
+        """
+        P = self.probabilities[t].astype(np.float64)
+        mass = P.mean(axis=0)
+        return float((P / np.where(mass > 0, mass, 1.0)).max(axis=1).mean())
+
+    def save(self, path):
+        """Write to `path` as compressed npz, through a temporary name so that an interruption leaves no half file."""
+        from .resources import replacing
+
+        arrays = {name: value for name in STORED if (value := getattr(self, name)) is not None}
+        with replacing(path) as stream:
+            np.savez_compressed(stream, **arrays)
+
+    @classmethod
+    def load(cls, path):
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        ValueError
+            The file is damaged or holds something else.
+        FileNotFoundError, OSError
+            It cannot be read.
+        """
+        try:
+            with np.load(path) as stored:
+                arrays = {name: stored[name] for name in STORED if name in stored.files}
+            missing = [name for name in STORED if name not in OPTIONAL | arrays.keys()]
+        except (ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+            raise ValueError(f"{path} is not a Trajectory written by save: {error}") from None
+        if missing:
+            raise ValueError(f"{path} is not a Trajectory written by save: it has no {', '.join(missing)}")
+        scalars = {"unit": float, "n_iter": int, "capacity_entropy": str}
+        try:
+            arrays |= {name: kind(arrays[name]) for name, kind in scalars.items() if name in arrays}
+            return cls(**{"potentials": None} | arrays)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path} holds no Trajectory: {error}") from None
+
+
+def signed(run, model, X):
+    """The run of `model` on X, with the names of the objects and the model's rule for the entropy of a capacity."""
+    run.objects, run.capacity_entropy = object_names(X), model.capacity_entropy
+    return run
+
+
+def check_start(init, betas, n_objects, n_clusters):
+    """Raise ValueError unless the Trajectory `init` has the steps, objects and clusters of the run it starts."""
+    if init is None:
+        return None
+    if not isinstance(init, Trajectory):
+        raise TypeError(f"init must be a Trajectory or None, got {type(init).__name__}")
+    given, wanted = init.probabilities.shape, (len(betas), n_objects, n_clusters)
+    if given != wanted:
+        raise ValueError(f"init has (steps, objects, clusters) = {given}, accepted is {wanted}")
+    return init
+
+
+def one_hot(labels, n_clusters, dtype=np.float64):
+    """Hard labels as assignment probabilities, shape (N, K)."""
+    labels = check_labels("labels", labels, n_clusters=n_clusters)
+    return np.eye(n_clusters, dtype=dtype)[labels]
+
+
+def softmax(scores):
+    """Rows of exp(scores), normalised; overwrites `scores`."""
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores
+
+
+def entropy_bits(p):
+    """Entropy -sum p log2 p over the last axis, in bits; 0 log 0 = 0.
+
+    Parameters
+    ----------
+    p : array_like, shape (..., K)
+        Non-negative, each distribution sums to 1 (within 1e-4, for float32 probabilities).
+
+    Returns
+    -------
+    float, or ndarray of shape (...)
+    """
+    p = np.asarray(p, dtype=np.float64)
+    if p.ndim == 0 or p.shape[-1] == 0:
+        raise ValueError(f"p must hold at least one probability, got shape {p.shape}")
+    if not np.isfinite(p).all() or (p < 0).any() or (np.abs(p.sum(axis=-1) - 1) > 1e-4).any():
+        raise ValueError("p must hold finite probabilities >= 0 that sum to 1 within 1e-4 over the last axis")
+    entropy = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1)
+    return np.maximum(entropy, 0.0) if entropy.ndim else max(float(entropy), 0.0) + 0.0

@@ -1,0 +1,140 @@
+"""Agreement between clusterings: alignment of labels, matched precision, mutual information, variation of information.
+
+All of them are read off the contingency table n_ab (objects with label a in one clustering, b in the other) and do
+not depend on how clusters are numbered. Information is in bits.
+"""
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from ..checks import check_integer, check_labels, check_same_order, check_size
+from ..trajectory import entropy_bits
+
+
+def _codes(name, labels):
+    """Labels of any categorical kind (numbers or names) as 0..K-1."""
+    labels = np.asarray(labels)
+    if labels.ndim != 1 or labels.size == 0:
+        raise ValueError(f"{name} must be a non-empty 1-D array of labels, got shape {labels.shape}")
+    if labels.dtype.kind == "f":
+        raise ValueError(f"{name} must be integers or names, got dtype {labels.dtype}")
+    try:
+        return np.unique(labels, return_inverse=True)[1]
+    except TypeError as error:
+        raise TypeError(f"{name} must be all integers or all names: {error}") from None
+
+
+def contingency(name1, labels1, name2, labels2):
+    """Joint counts (K1, K2) of two labelings of the same objects."""
+    check_same_order(name2, labels2, name1, labels1)
+    first, second = _codes(name1, labels1), _codes(name2, labels2)
+    if first.size != second.size:
+        raise ValueError(f"{name1} has {first.size} entries and {name2} {second.size}, accepted are equal lengths")
+    shape = first.max() + 1, second.max() + 1
+    check_size(f"the table of {name1} by {name2}", shape)
+    counts = np.zeros(shape)
+    np.add.at(counts, (first, second), 1)
+    return counts
+
+
+def align_labels(labels1, labels2, n_clusters=None):
+    """Rename the clusters of `labels2` so that they agree with `labels1` for as many objects as possible (Hungarian).
+
+    Parameters
+    ----------
+    labels1, labels2 : array_like of int, shape (N,)
+        Labels 0..K-1 of the same objects.
+    n_clusters : int or None
+        K; None takes the largest label of both plus one. Labels may be far apart: only those that occur count.
+
+    Returns
+    -------
+    ndarray of int64, shape (N,)
+        `labels2` under a permutation of 0..K-1.
+
+    Raises
+    ------
+    ValueError
+        Different lengths, or labels outside 0..K-1.
+    """
+    if n_clusters is not None:
+        n_clusters = check_integer("n_clusters", n_clusters)
+    check_same_order("labels2", labels2, "labels1", labels1)
+    labels1 = check_labels("labels1", labels1, n_clusters=n_clusters)
+    labels2 = check_labels("labels2", labels2, labels1.size, n_clusters)
+    n_clusters = n_clusters or int(max(labels1.max(), labels2.max())) + 1
+    names, codes2 = np.unique(labels2, return_inverse=True)
+    targets, codes1 = np.unique(labels1, return_inverse=True)
+    missing = names.size - targets.size
+    if missing > 0:  # more clusters than in labels1: the smallest names not taken there
+        candidates = np.arange(min(n_clusters, names.size + targets.size))
+        targets = np.append(targets, np.setdiff1d(candidates, targets)[:missing])
+    check_size(f"the table of {names.size} x {targets.size} labels", (names.size, targets.size))
+    counts = np.zeros((names.size, targets.size))
+    np.add.at(counts, (codes2, codes1), 1)
+    return targets[linear_sum_assignment(counts, maximize=True)[1]][codes2]
+
+
+def matched_precision(labels, reference):
+    """Fraction of objects in the class that the Hungarian method matches to their cluster, one cluster to one class.
+
+    With more clusters than classes the objects of unmatched clusters count as wrong.
+
+    Source: document 001, Eq 8.1.1 with the correspondence by the Hungarian method.
+    """
+    counts = contingency("labels", labels, "reference", reference)
+    return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / counts.sum())
+
+
+def _entropies(counts):
+    """H of the rows' labeling, of the columns' labeling and of both together, in bits."""
+    joint = counts / counts.sum()
+    return entropy_bits(joint.sum(axis=1)), entropy_bits(joint.sum(axis=0)), entropy_bits(joint.ravel())
+
+
+def normalized_mutual_information(labels, reference):
+    """I(labels; reference) / H(reference), in [0, 1]; not symmetric: more clusters are not punished.
+
+    Raises
+    ------
+    ValueError
+        The reference has a single class (0/0), or the lengths differ.
+
+    Source: document 001, Eq 8.1.2.
+    """
+    first, second, joint = _entropies(contingency("labels", labels, "reference", reference))
+    if second == 0:
+        raise ValueError("reference has a single class, so H(reference) = 0; accepted are two and more classes")
+    return min(max((first + second - joint) / second, 0.0), 1.0)
+
+
+def variation_of_information(labels1, labels2):
+    """H(1|2) + H(2|1) = 2 H(1,2) - H(1) - H(2) in bits: a metric on clusterings, at most log2 N.
+
+    Source: document 001, section 3.4.1.
+    """
+    first, second, joint = _entropies(contingency("labels1", labels1, "labels2", labels2))
+    return max(2 * joint - first - second, 0.0)
+
+
+def coclustering(assignments):
+    """Probability that two objects share a cluster.
+
+    Parameters
+    ----------
+    assignments : array_like
+        Hard labels, shape (N,), or assignment probabilities, shape (N, K), independent between objects.
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+        Symmetric, diagonal 1; entries 0 and 1 for hard labels.
+    """
+    assignments = np.asarray(assignments)
+    if assignments.ndim == 2:
+        entropy_bits(assignments)  # raises unless every row is a distribution
+        together = assignments.astype(np.float64) @ assignments.T.astype(np.float64)
+        np.fill_diagonal(together, 1.0)
+        return together
+    codes = _codes("assignments", assignments)
+    return (codes[:, None] == codes).astype(np.float64)

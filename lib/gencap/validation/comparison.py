@@ -1,0 +1,244 @@
+"""Which model, which similarity, how many clusters? All of them on the same splits (000 Algorithm 4).
+
+Every model is evaluated with every similarity measure, setting and number of clusters on the same views, and the
+largest mean capacity wins. Two things temper the verdict: the capacity of tables without clusters at the same setting
+(see `nulls`), and how often the winner still wins when the splits are drawn again.
+
+Tasks know their seeds from their place (split, number of the null table), not from the order in which they are done, so
+the table is the same for any number of workers; and with a folder every finished capacity is kept.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+
+from ..checks import check_integer, check_offered, check_option, check_seed
+from ..views.protocols import MEASURES, Views
+from .evaluation import RESULTS, check_folder, check_model, check_protocol, check_table, make_views, run_parallel
+from .nulls import NULLS, null_views
+
+RESAMPLES = 2000  # bootstrap resamples of the splits
+
+
+@dataclass(eq=False, repr=False)
+class Comparison:
+    """Result of `compare_models`.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        A row for every capacity. Columns: model, measure, protocol (in words), split (0..), null (0 for the data, 1..
+        for the null tables), setting (the grid point in words), a column for every other parameter in a grid,
+        n_clusters, capacity and entropy (bits per object), n_effective, shift and relative_shift (both NaN for models
+        without a shift), seconds (CPU time of both views).
+    """
+
+    table: object
+
+    def __repr__(self):
+        names = ", ".join(map(str, self.table.model.unique()))
+        return f"Comparison({len(self.table)} capacities of {names} on {self.table.split.nunique()} splits)"
+
+    def ranking(self):
+        """The best setting of every model on every measure, the largest capacity first (000 Algorithm 4).
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for every (measure, model). Columns: measure, model, setting, n_clusters, capacity (mean over the
+            splits), error (standard error of it; NaN for one split), null (mean at the same setting; NaN without
+            nulls), excess (capacity - null), rank (within the measure, ties share the smaller number), first (share of
+            bootstrap resamples of the splits in which the model is first within its measure, ties shared; NaN for one
+            split).
+
+        Notes
+        -----
+        The best of many settings is picked on the splits that it is then judged by, so `capacity` is optimistic, the
+        more so the more settings a model has; the null mean at that setting is not. Of equal settings the one with
+        fewest clusters is taken, then the first of the grid. In the bootstrap all models see the same resampled
+        splits, and each picks its best setting anew. The splits share their objects, so error and share describe the
+        procedure on these data, not on others from the same source.
+        """
+        import pandas as pd
+
+        keys = ["measure", "model", "n_clusters", "setting"]
+        real, null = self.table[self.table.null == 0], self.table[self.table.null > 0]
+        if real.empty:
+            raise ValueError("table has no capacities of data (null = 0), accepted are one and more")
+        splits = real.pivot_table("capacity", keys, "split", sort=False)
+        null = null.groupby(keys).capacity.mean()
+        n_splits = splits.shape[1]
+        weights = np.random.default_rng(0).multinomial(n_splits, np.full(n_splits, 1 / n_splits), RESAMPLES) / n_splits
+        rows, resampled = [], []
+        for (measure, model), block in splits.groupby(level=["measure", "model"], sort=False):
+            block = block.sort_index(level="n_clusters", kind="stable", sort_remaining=False)
+            mean = block.mean(axis=1).round(12)  # equal settings stay equal, in whatever order they are summed
+            at = mean.index[int(mean.argmax())]
+            error = block.loc[at].std(ddof=1) / np.sqrt(n_splits) if n_splits > 1 else np.nan
+            chance = float(null.get(at, np.nan))
+            rows.append((measure, model, at[3], at[2], mean[at], error, chance, mean[at] - chance))
+            resampled.append((weights @ block.to_numpy().T).max(axis=1).round(12))
+        columns = ["measure", "model", "setting", "n_clusters", "capacity", "error", "null", "excess"]
+        result = pd.DataFrame(rows, columns=columns)
+        groups = result.groupby("measure", sort=False)
+        result["rank"] = groups.capacity.rank(method="min", ascending=False).astype(int)
+        result["first"] = np.nan
+        for rows in groups.groups.values() if n_splits > 1 else ():
+            values = np.array([resampled[row] for row in rows])
+            won = values == values.max(axis=0)
+            result.loc[rows, "first"] = (won / won.sum(axis=0)).mean(axis=1)
+        return result.sort_values("capacity", ascending=False, kind="stable", ignore_index=True)
+
+
+def _settings(models):
+    """(name, model, grid point, relative shift) of everything to evaluate; raises for what no model can be."""
+    if not isinstance(models, Mapping) or not models or not all(isinstance(name, str) for name in models):
+        raise TypeError(f"models={models!r} must be a non-empty dict name (str) -> model or (model, grid)")
+    settings = []
+    for name, given in models.items():
+        if isinstance(given, tuple) and len(given) != 2:
+            raise ValueError(f"models[{name!r}] is a tuple of {len(given)}, accepted are a model or (model, grid)")
+        model, grid = given if isinstance(given, tuple) else (given, {})
+        check_model(model)
+        known = (model.get_params().keys() - {"n_clusters"}) | {"relative_shift"}
+        if not isinstance(grid, Mapping) or grid.keys() - known:
+            raise ValueError(f"grid of {name!r} is {grid!r}, accepted is a dict with keys among {sorted(known)}")
+        if {"shift", "relative_shift"} <= grid.keys():
+            raise ValueError(f"grid of {name!r} has shift and relative_shift, accepted is one of them")
+        for point in ParameterGrid(dict(grid)):
+            relative = point.get("relative_shift")
+            check_model(model, relative)
+            others = {key: value for key, value in point.items() if key != "relative_shift"}
+            settings.append((name, clone(model).set_params(**others), point, relative))
+    return settings
+
+
+def _sources(data, protocol, measures, n_splits):
+    """Functions (protocol, random_state) -> Views, one for every split, and dict measure -> protocol."""
+    if isinstance(data, Views):
+        data = [data]
+    own = isinstance(data, Sequence) and len(data) > 0 and all(isinstance(views, Views) for views in data)
+    if isinstance(measures, str):
+        measures = (measures,)
+    if not isinstance(measures, Iterable):
+        raise TypeError(f"measures={measures!r} is not accepted; accepted are names, or a dict measure -> protocol")
+    names = [check_option("measure", measure, MEASURES) for measure in measures]
+    if not names:
+        raise ValueError("measures is empty, accepted is one measure or more")
+    given = dict(measures) if isinstance(measures, Mapping) else dict.fromkeys(names, protocol)
+    if own:
+        if isinstance(measures, Mapping):
+            raise ValueError("measures with protocols beside Views, accepted are names: the views' own are used")
+        return [lambda _, __, views=views: views for views in data], given
+    table = check_table(data)
+    given = {measure: check_protocol(way) for measure, way in given.items()}
+    return [lambda way, rng: make_views(table, way, rng)] * check_integer("n_splits", n_splits), given
+
+
+def compare_models(
+    models,
+    data,
+    measures=("correlation",),
+    protocol="random_split",
+    n_splits=10,
+    n_clusters=range(2, 16),
+    null=None,
+    n_nulls=1,
+    n_jobs=None,
+    folder=None,
+    random_state=0,
+    progress=True,
+):
+    """Capacity of every model, measure, setting and number of clusters on the same splits (000 Algorithm 4).
+
+    Parameters
+    ----------
+    models : dict
+        name -> estimator on similarity matrices, or (estimator, grid) with a dict grid: parameter -> list of values.
+        The key "relative_shift" (D_0 / median distance) becomes an absolute `shift` for every pair of views.
+        `random_state` of the estimators is used as it is: with None the numbers change from call to call.
+    data : array_like of shape (N, D), Views, or sequence of Views
+        Views are the splits; `protocol` and `n_splits` do not count then.
+    measures : sequence of str, or dict measure -> protocol
+        As in `Views.similarities`; a dict gives every measure its own protocol (pairs aligned inside the measure).
+    protocol : callable (data, random_state=) -> Views, "interleave" or "random_split"
+    n_splits : int
+    n_clusters : int or sequence of int
+    null : {None, "permuted", "gaussian"}
+        Evaluate everything on tables without clusters as well, see `capacity_null`.
+    n_nulls : int
+        Null tables for every split.
+    n_jobs : int or None
+        Worker processes (joblib); the table does not depend on it, but for the seconds.
+    folder : path or None
+        Every capacity is kept there, so that the same call after an interruption, or one with more models, splits or
+        clusters, computes only what is missing.
+    random_state : int, numpy.random.Generator or None
+        Of splits and null tables.
+    progress : bool
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        Missing values, an unknown measure, protocol, null or parameter, no models, measures or clusters, counts < 1,
+        relative_shift for a model without shift, or anything that protocols and models refuse.
+    TypeError
+        models is no dict, or one of them does not cluster similarity matrices.
+    OSError
+        The folder cannot be made.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> centres = np.repeat(np.eye(3, 4), 2, axis=1)
+    >>> data = np.repeat(centres, 6, axis=0) + 0.1 * np.random.default_rng(0).standard_normal((18, 8))
+    >>> models = {"CC": (gc.CorrelationClustering(random_state=0), {"relative_shift": [0.3, 0.6]}),
+    ...           "PC": gc.PairwiseClustering(random_state=0)}
+    >>> found = gc.compare_models(models, data, protocol="interleave", n_splits=1, n_clusters=[2, 3], progress=False)
+    >>> found.table.shape[0], found.ranking().n_clusters.tolist()
+    (6, [3, 3])
+    """
+    import pandas as pd
+
+    settings, offered = _settings(models), check_offered(n_clusters)
+    sources, ways = _sources(data, protocol, measures, n_splits)
+    check_option("null", null, (None, *NULLS))
+    n_nulls = 0 if null is None else check_integer("n_nulls", n_nulls)
+    check_folder(folder)
+    seed = np.random.SeedSequence(check_seed(random_state)).entropy
+    places = []
+
+    def rng(*place):
+        return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))
+
+    def tasks():
+        for split, source in enumerate(sources):
+            real = {way: source(way, rng(split, 0)) for way in dict.fromkeys(ways.values())}
+            for number, (measure, way) in product(range(n_nulls + 1), ways.items()):
+                views = real[way]
+                if number:  # every measure sees the same null table
+                    views = null_views(views, null, measure, rng(split, number))
+                for name, model, point, relative in settings:
+                    place = dict(model=name, measure=measure, protocol=views.protocol, split=split, null=number)
+                    place["setting"] = ", ".join(f"{key}={value}" for key, value in point.items())
+                    places.append(place | point)
+                    yield model, views, measure, offered, relative
+
+    total = len(sources) * (n_nulls + 1) * len(ways) * len(settings)
+    found = run_parallel(tasks(), total, n_jobs, progress, "capacities", folder)
+    rows = [
+        place | {"n_clusters": k} | row
+        for place, done in zip(places, found, strict=True)
+        for k, row in zip(offered, done, strict=True)
+    ]
+    others = dict.fromkeys(key for _, _, point, _ in settings for key in point if not key.endswith("shift"))
+    columns = ["model", "measure", "protocol", "split", "null", "setting", *others, "n_clusters", *RESULTS]
+    return Comparison(pd.DataFrame(rows, columns=columns))

@@ -1,0 +1,199 @@
+"""Choosing the number of clusters: by capacity, by penalised likelihoods, by the stability of the labels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+from tqdm.auto import tqdm
+
+from .. import checks
+from ..checks import check_integer, check_offered
+from .capacity import generalization_capacity
+
+
+@dataclass(eq=False, repr=False)
+class Selection:
+    """Result of `select_n_clusters`.
+
+    Attributes
+    ----------
+    n_clusters : int
+        The smallest offered K whose capacity is within `tol` of the best.
+    offered : list of int
+        The numbers of clusters, in the order given.
+    capacities : ndarray, shape (len(offered),)
+        Bits per object.
+    results : list of Capacity
+    trajectories : list of (Trajectory, Trajectory)
+    """
+
+    n_clusters: int
+    offered: list
+    capacities: np.ndarray
+    results: list
+    trajectories: list
+
+    def __repr__(self):
+        pairs = ", ".join(f"{k}: {value:.3f}" for k, value in zip(self.offered, self.capacities, strict=True))
+        return f"Selection({self.n_clusters} clusters; bits per object {pairs})"
+
+
+def twin(model):
+    """The same model with a random state of its own, derived from the model's.
+
+    Where a stiff model freezes, one state for both data sets would make them agree on their common start.
+    """
+    if "random_state" not in model.get_params():
+        return model
+    own = np.random.SeedSequence(checks.check_seed(model.random_state)).generate_state(1)[0]
+    return clone(model).set_params(random_state=int(own))
+
+
+def _evaluate(model, X1, X2, paired_start):
+    second = twin(model)
+    first = model.anneal(X1)
+    second = second.anneal(X2, betas=first.betas, init=first if paired_start else None)
+    return generalization_capacity(first, second), (first, second)
+
+
+def select_n_clusters(model, X1, X2, n_clusters, paired_start=False, tol=0.02, n_jobs=None, progress=True):
+    """Anneal a model on two data sets for every number of clusters offered, and select by capacity (000 Alg. 2).
+
+    Data set 2 has a random state of its own, derived from the model's. The entropy of the capacity is taken where the
+    model says (`capacity_entropy`).
+
+    Parameters
+    ----------
+    model : estimator with `anneal` and the parameter `n_clusters`
+    X1, X2 : array_like
+        Two data sets of the same objects, in the same order.
+    n_clusters : int or iterable of int
+        Number or distinct numbers of clusters to offer.
+    paired_start : bool
+        Start data set 2 at every temperature from data set 1's assignments. Meant for pairwise clustering of
+        overlapping sources (000 chapter 6.1); with stiff models it leaks the answer from one set to the other.
+    tol : float
+        Differences of capacity (bits per object) that do not count.
+    n_jobs : int or None
+        Worker processes (joblib); the result does not depend on it.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Selection
+
+    Raises
+    ------
+    ValueError
+        `n_clusters` is empty or repeats itself, labelled tables of the same objects in another order, or anything that
+        `anneal` refuses.
+    """
+    offered = checks.check_offered(n_clusters)
+    checks.check_number("tol", tol, 0.0)
+    if np.shape(X1)[:1] != np.shape(X2)[:1]:
+        raise ValueError(f"X2 has shape {np.shape(X2)}, accepted are the same objects as in X1, {np.shape(X1)}")
+    checks.check_same_order("X2", X2, "X1", X1)
+    if not hasattr(model, "anneal"):
+        raise TypeError(f"model={model!r} is not accepted; accepted are gencap's estimators, which have `anneal`")
+    tasks = (delayed(_evaluate)(clone(model).set_params(n_clusters=k), X1, X2, paired_start) for k in offered)
+    done = tqdm(
+        Parallel(n_jobs=n_jobs, return_as="generator")(tasks), total=len(offered), desc="clusters", disable=not progress
+    )
+    results, trajectories = map(list, zip(*done, strict=True))
+    capacities = np.array([result.value for result in results])
+    good = [k for k, value in zip(offered, capacities, strict=True) if value >= capacities.max() - tol]
+    return Selection(min(good), offered, capacities, results, trajectories)
+
+
+@dataclass(frozen=True)
+class RankSelection:
+    """What a rule chose, and why.
+
+    Attributes
+    ----------
+    rank : int
+        The chosen rank (number of factors); the median where the rule is repeated on random splits.
+    ranks : ndarray of int, shape (R,)
+        The ranks offered.
+    costs : ndarray, shape (n_splits, R)
+        The rule's score at every rank in every repetition; the unit is the rule's own.
+    selected : ndarray of int, shape (n_splits,)
+        The rank each repetition would choose alone.
+    """
+
+    rank: int
+    ranks: np.ndarray
+    costs: np.ndarray
+    selected: np.ndarray
+
+
+def argmins(costs):
+    """Smallest rank within rounding of the least cost, for each line of (n_splits, R)."""
+    least = costs.min(axis=1, keepdims=True)
+    return 1 + np.argmax(costs <= least + 1e-12 * np.abs(costs).max(axis=1, keepdims=True), axis=1)
+
+
+def select_n_roles(
+    model, X, n_components, n_folds=5, mapping="nearest", random_state=None, n_jobs=None, progress=False
+):
+    """Number of roles by cross-validated transfer cost: the smallest within one standard error of the least.
+
+    Parameters
+    ----------
+    model : NoisyOrFactorization
+        Its `n_components` is overridden.
+    X : array_like of bool, shape (N, D)
+    n_components : int or iterable of int
+        Numbers of roles offered.
+    n_folds : int
+        >= 2.
+    mapping : {"nearest", "hungarian", "components"}
+        See `NoisyOrFactorization.transfer_cost`.
+    random_state : int or None
+        For the folds and for ties.
+    n_jobs : int or None
+        Parallel fits, as in joblib.
+    progress : bool
+        Show a bar.
+
+    Returns
+    -------
+    RankSelection
+        `costs` (n_folds, R) in bits a row.
+
+    Source
+    ------
+    002 section 5 and Figure 4.
+    """
+    X = np.asarray(X)
+    offered = np.array(check_offered(n_components, name="n_components"))
+    check_integer("n_folds", n_folds, 2, len(X), "n_samples")
+    folds = list(KFold(n_folds, shuffle=True, random_state=random_state).split(X))
+    tasks = (
+        delayed(_fold_cost)(clone(model).set_params(n_components=int(k)), X[train], X[test], mapping, random_state)
+        for train, test in folds
+        for k in offered
+    )
+    finished = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+    costs = np.array(list(tqdm(finished, total=n_folds * len(offered), disable=not progress, leave=False)))
+    costs = costs.reshape(n_folds, len(offered))
+    return RankSelection(one_standard_error_rank(costs, offered), offered, costs, offered[argmins(costs) - 1])
+
+
+def _fold_cost(model, train, test, mapping, random_state):
+    return model.fit(train).transfer_cost(train, test, mapping, random_state)
+
+
+def one_standard_error_rank(costs, ranks):
+    """Smallest of `ranks` (R,) whose mean cost is within one standard error of the least; `costs` (repetitions, R).
+
+    The standard error is that of the difference to the best rank, repetition by repetition: what all ranks share (an
+    easy or a hard test set) does not count.
+    """
+    best = int(np.argmin(costs.mean(axis=0)))
+    difference = costs - costs[:, [best]]
+    error = difference.std(axis=0, ddof=1) / np.sqrt(len(costs))
+    return int(np.asarray(ranks)[difference.mean(axis=0) <= error].min())

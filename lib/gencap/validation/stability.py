@@ -1,0 +1,182 @@
+"""Stability: how often do two halves of the data lead to the same clusters?"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from .. import checks
+from ..kernels.similarity import QUADRATIC
+from ..models.similarity import SimilarityClustering
+from ..resources import one_thread
+from ..views.protocols import random_halves
+from .agreement import align_labels
+from .selection import twin
+from .transfer import coldest_labels, map_nearest_cluster, transfer_labels
+
+
+@dataclass(frozen=True)
+class Instability:
+    """How much two clusterings of the same objects disagree, measured by what guessing would do.
+
+    Attributes
+    ----------
+    value : float
+        disagreement / guessing; NaN for one cluster, where both are 0.
+    disagreement : float
+        Share of objects with different labels after the best renaming, mean over the splits.
+    guessing : float
+        The same for two labelings drawn at random, mean over the draws.
+    """
+
+    value: float
+    disagreement: float
+    guessing: float
+
+
+def disagreement(labels1, labels2, n_clusters):
+    """Share of objects whose labels differ after the best renaming of the clusters (Hungarian); in [0, 1].
+
+    Parameters
+    ----------
+    labels1, labels2 : array_like of int, shape (N,)
+        Values in 0..n_clusters-1.
+    n_clusters : int
+
+    Source: document 004, section 7.3, step 3.
+    """
+    checks.check_same_order("labels2", labels2, "labels1", labels1)
+    labels1 = checks.check_labels("labels1", labels1, n_clusters=checks.check_integer("n_clusters", n_clusters))
+    return float((align_labels(labels1, labels2, n_clusters) != labels1).mean())
+
+
+def relative_instability(labels1, labels2, n_clusters, n_random=20, random_state=None):
+    """Disagreement of two labelings of the same objects, relative to guessing (004 section 7.3, step 4).
+
+    Parameters
+    ----------
+    labels1, labels2 : array_like of int, shape (N,)
+        One clustering carried over to the objects of a data set, and that data set's own clustering.
+    n_clusters : int
+        Number of clusters K offered; every cluster is guessed with probability 1/K.
+    n_random : int
+        Pairs of random labelings that are drawn.
+    random_state : int, numpy.random.Generator or None
+
+    Returns
+    -------
+    Instability
+        NaN for K = 1, with a warning: one cluster cannot be guessed wrong, and 0 / 0 says nothing.
+
+    Raises
+    ------
+    ValueError
+        Labels of different lengths or outside 0..K-1, `n_random` < 1.
+
+    Notes
+    -----
+    The best renaming lets even random labelings agree on more than 1/K of few objects; with two clusters
+    1/2 - 1/sqrt(2 pi N) of them differ. Hence guessing is sampled, at the number of objects at hand.
+    """
+    return _relative([disagreement(labels1, labels2, n_clusters)], len(labels1), n_clusters, n_random, random_state)
+
+
+def _relative(found, n_objects, n_clusters, n_random, random_state):
+    rng = checks.generator(random_state)
+    drawn = rng.integers(n_clusters, size=(checks.check_integer("n_random", n_random), 2, n_objects))
+    guessing = float(np.mean([disagreement(*pair, n_clusters) for pair in drawn]))
+    value = float(np.mean(found))
+    if guessing == 0:
+        warnings.warn(
+            f"instability is undefined for n_clusters={n_clusters} and {n_objects} objects: after renaming, random "
+            "labels never disagree",
+            stacklevel=3,
+        )
+        return Instability(float("nan"), value, guessing)
+    return Instability(value / guessing, value, guessing)
+
+
+def instability(model, X, X2=None, n_splits=10, n_random=20, random_state=None):
+    """Instability index of a clustering method: how often a transferred clustering differs from the own one.
+
+    Parameters
+    ----------
+    model : estimator
+        Any clustering of this package on similarity matrices, or an estimator on vectors with `predict` and the
+        parameter `n_clusters` or `n_components` (mixtures). It is not changed.
+    X : array_like or scipy.sparse matrix
+        Similarities (N, N) or vectors (N, D).
+    X2 : array_like or scipy.sparse matrix, optional
+        The same objects in the same order measured again. Without it X is split at random into disjoint halves.
+    n_splits : int
+        Random splits that are averaged (one pair with X2).
+    n_random : int
+        Pairs of random labelings for the normaliser.
+    random_state : int, numpy.random.Generator or None
+        Draws splits and random labelings; the model has its own.
+
+    Returns
+    -------
+    Instability
+        NaN for one cluster, with a warning that says why.
+
+    Raises
+    ------
+    ValueError
+        No `predict` or number of clusters, fewer objects in a half than clusters, X2 of another shape.
+
+    Notes
+    -----
+    The classifier that carries labels over is the model's own: `predict` for vectors, the nearest cluster for
+    similarities (by sums for quadratic models, by means for normalised ones).
+
+    Source: document 004, section 7.3; Lange, Roth, Braun and Buhmann, Neural Computation 16 (2004).
+    """
+    n_clusters, model = _n_clusters(model), clone(model)
+    rng = checks.generator(random_state)
+    pairwise = get_tags(model).input_tags.pairwise
+    compare = _compare_similarities if pairwise else _compare_vectors
+    checks.check_same_order("X2", X2, "X", X)
+    check, dtype = (checks.check_similarity, np.float32) if pairwise else (checks.check_vectors, np.float64)
+    X = check("X", X, dtype)
+    if X2 is None:
+        checks.check_n_clusters(n_clusters, X.shape[0] // 2)
+        pairs = [random_halves(X, pairwise, rng) for _ in range(checks.check_integer("n_splits", n_splits))]
+        n_objects = X.shape[0] // 2
+    else:
+        X2 = check("X2", X2, dtype)
+        checks.check_same_shape("X2", X2, "X", X)
+        cross = X2
+        if pairwise:  # no object votes for its own cluster
+            loops = scipy.sparse.diags_array(X2.diagonal())
+            cross = X2 - (loops if scipy.sparse.issparse(X2) else loops.toarray())
+        pairs, n_objects = [(X, X2, cross)], X.shape[0]
+    found = [compare(model, n_clusters, *pair) for pair in pairs]
+    return _relative(found, n_objects, n_clusters, n_random, rng)
+
+
+def _n_clusters(model):
+    for name in ("n_clusters", "n_components"):
+        if hasattr(model, name):
+            return checks.check_integer(name, getattr(model, name))
+    raise ValueError(f"model {type(model).__name__} has neither n_clusters nor n_components")
+
+
+def _compare_similarities(model, n_clusters, X1, X2, cross):
+    labels1, labels2 = coldest_labels(model, X1), coldest_labels(twin(model), X2)
+    if isinstance(model, SimilarityClustering) and model._rule().kind == QUADRATIC:
+        carried = transfer_labels(model, labels1, X1, cross)
+    else:
+        carried = map_nearest_cluster(cross, labels1, n_clusters, average=True)
+    return disagreement(labels2, carried, n_clusters)
+
+
+def _compare_vectors(model, n_clusters, X1, X2, cross=None):
+    if not hasattr(model, "predict"):
+        raise ValueError(f"model {type(model).__name__} has no predict, which carries labels over to new vectors")
+    with one_thread():
+        carried, own = (clone(one).fit(vectors).predict(X2) for one, vectors in ((model, X1), (twin(model), X2)))
+    return disagreement(own, carried, n_clusters)

@@ -1,0 +1,1 @@
+"""What is compared: distances and similarities of objects, and two views of one data set."""

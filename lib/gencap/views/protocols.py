@@ -1,0 +1,311 @@
+"""Two views of one data set: where the second, independent look at the same objects comes from.
+
+A capacity compares two noisy measurements of the same objects. Real data sets are measured once, so a protocol makes
+two views of them: every other column for a series (`interleave`), two halves of the objects that are paired by
+likeness (`random_split`), or true repetitions (`replicates`). What the pairing itself knows is part of the result:
+with objects matched on the quantity that is clustered, even a table without any relation between its rows has a large
+capacity. So views say how alike their pairs are (`Views.diagnostics`), and can be made again, in the same way, from
+data without clusters (`Views.remake`), which is what `capacity_null` compares with.
+
+Similarities are written X = M - D with one maximum M for both views, so that one absolute shift s means one distance
+D_0 = M + s in both: X + s = D_0 - D, objects nearer than D_0 attract each other. M rests on the two most distant
+objects and differs between splits; the relative shift D_0 / median(D) does not.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from .. import checks
+from ..checks import LARGEST, check_integer, check_number, check_option, check_same_order, check_vectors, generator
+from .measures import match_objects, path_distances, pearson_similarity, squared_euclidean_distances, standardised_rows
+
+_DISTANCES = {
+    "correlation": lambda X: 1.0 - pearson_similarity(X),
+    "euclidean": squared_euclidean_distances,
+    "path": lambda X: path_distances(squared_euclidean_distances(X)),
+    "path_correlation": lambda X: path_distances(1.0 - pearson_similarity(X)),
+}
+MEASURES = (*_DISTANCES, "path_union")
+PRECISION = 1e5  # largest M / median: single precision then keeps the median to a percent
+STEPS = {"path": "euclidean", "path_correlation": "correlation"}  # what the longest step of a path is measured in
+TIE = 1e-6  # of the largest path distance: pairings whose mean distances differ by less count as equally good
+ALIGNMENTS = ("correlation", "euclidean", "path", "path_correlation", "random")
+
+
+class SimilarityPair(tuple):
+    """Similarities X1, X2 of two views, float32 matrices (N, N) with diagonal M.
+
+    Attributes
+    ----------
+    measure : str
+    maximum : float
+        M in X = M - D, the same for both: 1 for correlations, else the largest distance; more if made positive.
+    median : float
+        Median distance of two different objects, over both views.
+    """
+
+    def __new__(cls, matrices, measure, maximum, median):
+        pair = super().__new__(cls, matrices)
+        pair.measure, pair.maximum, pair.median = measure, maximum, median
+        return pair
+
+    def __getnewargs__(self):
+        return tuple(self), self.measure, self.maximum, self.median
+
+    def shift(self, relative):
+        """Absolute shift at which the distance `relative` x median is neutral: relative * median - M."""
+        return check_number("relative", relative) * self.median - self.maximum
+
+    def relative(self, shift):
+        """Relative shift D_0 / median(D) of an absolute one; below 0 every shifted similarity is negative."""
+        return (check_number("shift", shift) + self.maximum) / self.median
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """Two views of the same objects: row i of `first` and of `second` are one object, or a matched pair.
+
+    Attributes
+    ----------
+    first, second : ndarray, shape (N, D1), (N, D2)
+    data : ndarray, shape (M, D)
+        The table that the views were made of.
+    rows1, rows2 : ndarray of int, shape (N,)
+        Rows of `data` in the views.
+    protocol : str
+        How they were made, in words.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    data: np.ndarray
+    rows1: np.ndarray
+    rows2: np.ndarray
+    protocol: str
+    _again: Callable
+
+    def __repr__(self):
+        return f"Views({len(self.first)} objects: {self.protocol})"
+
+    def remake(self, data, random_state=None):
+        """Views of another table of the same shape, made by the same protocol; split afresh if it is random."""
+        data = check_vectors("data", data)
+        if data.shape != self.data.shape:
+            raise ValueError(f"data has shape {data.shape}, accepted is that of the first table, {self.data.shape}")
+        return self._again(data, random_state=random_state)
+
+    def _check_rows(self, measure):
+        """Raise ValueError for rows without a correlation, and name the view."""
+        for name in ("first", "second") if "correlation" in measure else ():
+            standardised_rows(name, getattr(self, name))
+
+    @cached_property
+    def diagnostics(self):
+        """Mean correlation between rows of the two views: `matched` pairs, the `nearest` row, `random` pairs.
+
+        Rows of different lengths are compared over the columns both have; in interleaved series these are
+        neighbouring points. A matched value close to the random one says that the pairing pairs strangers.
+        """
+        width = min(self.first.shape[1], self.second.shape[1])
+        rho = standardised_rows("first", self.first[:, :width]) @ standardised_rows("second", self.second[:, :width]).T
+        return {"matched": rho.diagonal().mean(), "nearest": rho.max(axis=1).mean(), "random": rho.mean()}
+
+    def similarities(self, measure="correlation", positive=False):
+        """Similarities of the objects in each view.
+
+        Parameters
+        ----------
+        measure : {"correlation", "euclidean", "path", "path_correlation", "path_union"}
+            Pearson's rho; squared Euclidean distance; minimax path over squared Euclidean distances, or over 1 - rho,
+            inside each view; the path over all rows of `data`, from which each view takes its part (random halves
+            only: the views then share what the whole table says about each object).
+        positive : bool
+            For models that need similarities >= 0 and degrees > 0: correlations as 1 + rho, the others with M one
+            percent above the largest distance (an outlier is equally far from all by path, and would have degree 0).
+
+        Returns
+        -------
+        SimilarityPair
+
+        Raises
+        ------
+        ValueError
+            Unknown measure, constant rows with correlations, "path_union" of views that do not share columns, distances
+            with a median of 0 or one that single precision cannot hold beside M.
+
+        Source: document 000, Eqs 15-19; the printed shifts fit the squared Euclidean distance only.
+        """
+        check_option("measure", measure, MEASURES)
+        if measure == "path_union":
+            if self.first.shape[1] != self.data.shape[1]:
+                raise ValueError(
+                    f"measure='path_union' needs views that are rows of one table, these are: {self.protocol}"
+                )
+            whole = _DISTANCES["path"](self.data)
+            distances = [whole[np.ix_(rows, rows)] for rows in (self.rows1, self.rows2)]
+            maximum = float(whole.max())
+        else:
+            self._check_rows(measure)
+            distances = [_DISTANCES[measure](X) for X in (self.first, self.second)]
+            maximum = float(max(D.max() for D in distances))
+        if measure == "correlation":
+            maximum = 2.0 if positive else 1.0
+        elif positive:
+            maximum *= 1.01
+        off = ~np.eye(len(self.first), dtype=bool)
+        median = float(np.median([D[off] for D in distances])) if len(off) > 1 else 0.0
+        if not median > 0:
+            raise ValueError(
+                f"data has a median distance of {median:g} by {measure!r}, accepted are objects that differ"
+            )
+        # In single precision M - D has lost the distances that are small beside M.
+        if maximum > LARGEST or median < 1 / LARGEST or maximum > PRECISION * median:
+            raise ValueError(
+                f"data has a median distance of {median:.3g} by {measure!r} and X = M - D with M = {maximum:.3g}, "
+                f"accepted are 1e-30..1e30 and M up to {PRECISION:g} medians: rescale, or leave out rows far from all"
+            )
+        return SimilarityPair(((maximum - D).astype(np.float32) for D in distances), measure, maximum, median)
+
+
+def interleave(data, random_state=None):
+    """Same objects, columns 1, 3, 5, ... in one view and 2, 4, 6, ... in the other: for series.
+
+    Parameters
+    ----------
+    data : array_like, shape (N, D)
+        D >= 4.
+    random_state : ignored
+        Nothing is random.
+
+    Returns
+    -------
+    Views
+
+    Source: document 000, sections 3.6 and 7.1.1.
+    """
+    data = check_vectors("data", data).copy()  # views must not change with the caller's array
+    if data.shape[1] < 4:
+        raise ValueError(f"data has {data.shape[1]} columns, accepted are 4 and more: two in each view")
+    first, second, rows = data[:, ::2], data[:, 1::2], np.arange(len(data))
+    words = f"same objects, {first.shape[1]}/{second.shape[1]} interleaved columns"
+    return Views(first, second, data, rows, rows, words, interleave)
+
+
+def replicates(X1, X2):
+    """Same objects measured twice.
+
+    Parameters
+    ----------
+    X1, X2 : array_like, shape (N, D1), (N, D2)
+
+    Returns
+    -------
+    Views
+        `data` holds both side by side.
+    """
+    check_same_order("X2", X2, "X1", X1)
+    X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)
+    if len(X1) != len(X2):
+        raise ValueError(f"X2 has {len(X2)} rows, accepted are the objects of X1, {len(X1)}")
+    return _columns(np.hstack([X1, X2]), X1.shape[1])
+
+
+def _columns(data, n_first, random_state=None):
+    data, rows = check_vectors("data", data).copy(), np.arange(len(data))
+    again = partial(_columns, n_first=n_first)
+    return Views(data[:, :n_first], data[:, n_first:], data, rows, rows, "same objects measured twice", again)
+
+
+def random_split(data, align="correlation", n_objects=None, random_state=None):
+    """Two random halves of the objects, paired one to one by the Hungarian method.
+
+    Parameters
+    ----------
+    data : array_like, shape (M, D)
+    align : {"correlation", "euclidean", "path", "path_correlation", "random"}
+        What pairs have in common: their sum of 1 - rho, of Euclidean distances, or of path distances over the whole
+        table (squared Euclidean or 1 - rho) is the smallest possible; "random" pairs strangers.
+    n_objects : int or None
+        Objects in each half; None takes half of them all.
+    random_state : int, numpy.random.Generator or None
+
+    Returns
+    -------
+    Views
+
+    Raises
+    ------
+    ValueError
+        Fewer than four objects, n_objects above M / 2, an unknown align.
+
+    Notes
+    -----
+    Matching on path distances pairs objects that are equally far from everything, not objects that are alike: path
+    distances are ruled by the distance to the nearest neighbour. See `Views.diagnostics`. Very many pairings then have
+    the same, smallest sum, and which of them it is moves a capacity by tenths of a bit; the one taken has the smallest
+    sum of the distances beneath (squared Euclidean or 1 - rho). Row order and solver then decide only where these tie
+    as well (counts, points on a lattice), or where one group lies so far out that the others' differences are rounding.
+
+    Source: document 000, section 7.2.1.
+    """
+    data = check_vectors("data", data).copy()
+    check_option("align", align, ALIGNMENTS)
+    if len(data) < 4:
+        raise ValueError(f"data has {len(data)} objects, accepted are 4 and more: two in each half")
+    most = len(data) // 2
+    n_half = most if n_objects is None else check_integer("n_objects", n_objects, 2, most, "half of the objects")
+    if "correlation" in align:
+        standardised_rows("data", data)  # rows of the table are named, not rows of a half
+    rows1, rows2 = generator(random_state).permutation(len(data))[: 2 * n_half].reshape(2, -1)
+    if align.startswith("path"):
+        whole = _DISTANCES[STEPS[align]](data)
+        paths, steps = (D[np.ix_(rows1, rows2)] for D in (path_distances(whole), whole))
+        scale = TIE * paths.max() / max(steps.max(), np.finfo(float).tiny)
+        rows2 = rows2[linear_sum_assignment(paths + scale * steps)[1]]
+    elif align != "random":
+        rows2 = rows2[match_objects(data[rows1], data[rows2], align)]
+    words = f"random halves of {n_half}, " + ("paired at random" if align == "random" else f"matched on {align}")
+    again = partial(random_split, align=align, n_objects=n_objects)
+    return Views(data[rows1], data[rows2], data, rows1, rows2, words, again)
+
+
+def split_similarities(X, random_state=None):
+    """Split the objects of a similarity matrix at random into two halves.
+
+    Parameters
+    ----------
+    X : array_like or scipy.sparse matrix, shape (N, N)
+        N >= 2; the first half gets the odd object.
+    random_state : int, numpy.random.Generator or None
+
+    Returns
+    -------
+    X1 : (N1, N1), X2 : (N2, N2)
+        Similarities inside the halves; N1 = N - N2, N2 = N // 2.
+    cross : (N2, N1)
+        Similarities of the objects of half 2 with those of half 1, which no clustering of a half has seen.
+    first, second : ndarray of int
+        The objects of the halves.
+
+    Raises
+    ------
+    ValueError
+        X is no finite symmetric matrix of at least two objects.
+    """
+    X = checks.check_similarity("X", X)
+    if X.shape[0] < 2:
+        raise ValueError("X has 1 object, accepted are 2 and more")
+    order = checks.generator(random_state).permutation(X.shape[0])
+    first, second = np.array_split(order, 2)
+    return X[first][:, first], X[second][:, second], X[second][:, first], first, second
+
+
+def random_halves(X, pairwise, rng):
+    """Random halves of a data set, (X1, X2); where X holds pairwise similarities, their cross similarities as well."""
+    if pairwise:
+        return split_similarities(X, rng)[:3]
+    return tuple(X[half] for half in np.array_split(rng.permutation(len(X)), 2))

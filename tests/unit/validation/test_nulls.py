@@ -1,0 +1,413 @@
+"""Null test: calibrated where there is nothing, powerful where there is something, and the same for any workers."""
+
+import threading
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from scipy.stats import kstest
+from sklearn.base import clone
+from sklearn.cluster import SpectralClustering
+from sklearn.utils import get_tags
+
+import gencap as gc
+from gencap.theory.codes import kary_information
+from gencap.trajectory import Trajectory, beta_grid
+from gencap.validation import keys
+from gencap.validation.evaluation import evaluate
+from gencap.validation.nulls import CapacityNull, capacity_null, gaussian_table, permuted_table
+from gencap.views.protocols import interleave, random_split
+
+
+def planted(seed=0, n=8, k=3, d=12, noise=0.4):
+    """k groups of n objects; neighbouring columns of a centre are equal, so that interleaved views share it."""
+    rng = np.random.default_rng(seed)
+    centres = np.repeat(rng.standard_normal((k, d // 2)), 2, axis=1)
+    return np.repeat(centres, n, axis=0) + noise * rng.standard_normal((n * k, d))
+
+
+class Quick(gc.CorrelationClustering):
+    """Quenched once, heated over four temperatures: as good as any model to test the test, and fast."""
+
+    def anneal(self, X, betas=None, init=None):
+        return super().anneal(X, betas if len(betas) <= 9 else betas[2::6], init)
+
+    def _search(self, X, unit, constant, starts, seeds, seed):
+        return self._descend(X, starts[0][0], unit, np.random.default_rng(seed)), None
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    """A model; `shifts` are those it was annealed with, at the `stop`-th of them it is interrupted."""
+    model, inner = Quick(n_clusters=3, n_init=1, random_state=0), gc.CorrelationClustering.anneal
+    model.shifts, model.stop = [], None
+
+    def anneal(self, X, betas=None, init=None):
+        if len(betas) == 3:  # a wider grid is the same evaluation
+            model.shifts.append(self.shift)
+        if len(model.shifts) == model.stop:
+            raise KeyboardInterrupt
+        return inner(self, X, betas, init)
+
+    monkeypatch.setattr(gc.CorrelationClustering, "anneal", anneal)
+    return model
+
+
+QUICK = Quick(n_clusters=3, n_init=1, random_state=0)
+
+
+def test_permuted_table_keeps_the_values_of_every_row_and_their_order_of_none():
+    data = np.arange(60.0).reshape(5, 12)
+    table = permuted_table(data, 3)
+    assert np.array_equal(np.sort(table, axis=1), data) and np.array_equal(data, np.arange(60.0).reshape(5, 12))
+    orders = table - data[:, :1]
+    assert len({tuple(row) for row in orders}) == 5  # every row has its own
+    assert np.array_equal(table, permuted_table(data, 3)) and not np.array_equal(table, permuted_table(data, 4))
+
+
+def test_gaussian_table_has_the_mean_and_covariance_of_the_data():
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((20_000, 3)) @ [[2, 1, 0], [0, 1, 1], [0, 0, 0.5]] + [1, -2, 5]
+    table = gaussian_table(data, 1)
+    # In axes in which the data are white: five standard errors of 20 000 objects.
+    white = (table - data.mean(axis=0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(data, rowvar=False))).T
+    assert np.abs(white.mean(axis=0)).max() < 5 / np.sqrt(20_000)
+    assert np.abs(np.cov(white, rowvar=False) - np.eye(3)).max() < 5 * np.sqrt(2 / 20_000)
+    assert gaussian_table(data[:, :1], 1).shape == (20_000, 1)
+
+
+def test_gaussian_table_of_fewer_objects_than_columns_stays_in_their_plane():
+    data = np.random.default_rng(0).standard_normal((4, 9))
+    table = gaussian_table(data, 0)
+    centred = data - data.mean(axis=0)
+    off = table - data.mean(axis=0)
+    off -= off @ np.linalg.pinv(centred) @ centred
+    assert table.shape == (4, 9) and np.abs(off).max() < 1e-6
+    assert np.linalg.matrix_rank(table - table.mean(axis=0), 1e-6) == 3
+
+
+def test_evaluate_is_the_capacity_of_both_views_on_the_grid_of_the_first():
+    pair = interleave(planted()).similarities()
+    model = gc.CorrelationClustering(n_clusters=4, shift=-0.3, random_state=0)
+    unit = model.anneal(pair[0], betas=[1.0]).unit
+    betas, own = beta_grid(unit, 0.8, 40, 20), int(np.random.SeedSequence(0).generate_state(1)[0])
+    first, second = model.anneal(pair[0], betas), clone(model).set_params(random_state=own).anneal(pair[1], betas)
+    wanted, found = gc.generalization_capacity(first, second), evaluate(model, pair)
+    assert found[:3] == (wanted.value, wanted.n_effective, wanted.entropy)
+    assert np.array_equal(found.labels, first.labels(wanted.index)) and not hasattr(model, "labels_")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [gc.CorrelationClustering(3, -0.5), gc.PairwiseClustering(3), gc.NormalizedCut(3), gc.DominantSets(3, cutoff=0.1)],
+)
+def test_evaluate_finds_log_3_bits_in_three_clear_groups(model):
+    pair = interleave(planted(noise=0.05)).similarities(positive=True)
+    if isinstance(model, gc.CorrelationClustering):
+        pair = interleave(planted(noise=0.05)).similarities()
+    found = evaluate(model, pair)
+    assert found.value == pytest.approx(np.log2(3), abs=0.02) and found.entropy == pytest.approx(np.log2(3))
+    assert found.n_effective == 3 and gc.metrics.matched_precision(found.labels, np.repeat(range(3), 8)) == 1
+
+
+def test_p_values_count_ties_against_the_data_and_pay_for_the_choice_of_k():
+    null = np.array([[0.0, 0.2, 0.9], [0.0, 0.6, 0.1], [0.0, 0.5, 0.1]])
+    result = CapacityNull("permuted", np.array([1, 2, 3]), np.array([0.0, 0.5, 0.4]), null)
+    assert result.p_value.tolist() == [1.0, 0.75, 0.5]
+    assert result.p_value_max == 1.0  # .5 against .9 .6 .5
+    assert result.excess == pytest.approx([0.0, 0.5 - 1.3 / 3, 0.4 - 1.1 / 3])
+    assert result.spread == pytest.approx([0.0, np.sqrt(0.13 / 3), np.sqrt(0.64 / 3)])
+    assert "K=2: 0.500 bits" in repr(result) and "3 repeats" in repr(result)
+    assert np.isnan(CapacityNull("permuted", np.array([2]), np.array([0.5]), null[:1, :1]).spread).all()
+
+
+def test_rounding_does_not_break_ties():
+    null = np.array([[0.0, np.log2(3)], [0.0, 0.1]])
+    result = CapacityNull("permuted", np.array([2, 3]), np.array([1e-15, np.log2(3) + 1e-15]), null)
+    assert result.p_value.tolist() == [1.0, 2 / 3] and result.p_value_max == 2 / 3
+
+
+def test_a_capacity_of_zero_has_p_value_one():
+    noise = np.random.default_rng(0).standard_normal((30, 8))
+    result = capacity_null(QUICK, noise, "interleave", n_clusters=[1, 5], n_repeats=9, random_state=0, progress=False)
+    assert result.observed.tolist() == [0.0, 0.0] and result.p_value.tolist() == [1.0, 1.0] == [result.p_value_max] * 2
+
+
+def p_values(make, null, relative_shift):
+    model, rng = Quick(n_clusters=2, n_init=1, random_state=0), np.random.default_rng(0)
+    found = [
+        capacity_null(
+            model, make(rng), "interleave", null, relative_shift=relative_shift, random_state=i, progress=False
+        )
+        for i in range(40)
+    ]
+    return np.array([one.p_value[0] for one in found])
+
+
+def test_gaussian_null_is_calibrated_on_clouds_of_correlated_features():
+    def cloud(rng):
+        axes = np.repeat(rng.standard_normal((4, 4)), 2, axis=1) * 0.7 ** np.arange(4)[:, None]
+        return rng.standard_normal((30, 4)) @ axes + 0.3 * rng.standard_normal((30, 8))
+
+    assert kstest(p_values(cloud, "gaussian", 0.5), "uniform").pvalue > 0.01
+
+
+def test_permuted_null_is_calibrated_on_clouds_of_independent_features():
+    assert (p_values(lambda rng: rng.standard_normal((30, 8)), "permuted", -1.0) <= 0.05).sum() <= 5
+
+
+@pytest.mark.parametrize("null", ["permuted", "gaussian"])
+def test_planted_clusters_are_found(null):
+    model, data = gc.CorrelationClustering(n_init=2, random_state=0), planted(n=12, k=4)
+    result = capacity_null(
+        model, data, "interleave", null, n_clusters=[3, 4], relative_shift=0.5, random_state=0, progress=False
+    )
+    assert result.p_value[1] == result.p_value_max == 1 / 20
+    assert result.n_clusters[result.observed.argmax()] == 4 and result.excess[1] > 0.5
+
+
+def test_permuted_genes_have_less_than_a_tenth_of_a_bit():
+    genes = gc.datasets.load_yeast("brown", impute="mean").data
+    model = gc.CorrelationClustering(shift=-0.5, n_init=1, random_state=0)
+    result = capacity_null(
+        model, genes, "interleave", n_clusters=[3, 5, 8], n_repeats=2, random_state=0, progress=False
+    )
+    assert result.null.max() < 0.1 and result.observed.min() > 1
+
+
+def test_two_workers_a_folder_and_views_in_place_of_a_table_change_nothing(tmp_path):
+    data = planted()
+    kwargs = dict(n_clusters=[2, 3], n_repeats=4, relative_shift=0.5, random_state=1, progress=False)
+    model = gc.CorrelationClustering(n_init=1, random_state=0)
+    wanted = capacity_null(model, data, "interleave", **kwargs)
+    for found in (
+        capacity_null(model, data, "interleave", n_jobs=2, folder=tmp_path, **kwargs),
+        capacity_null(model, data, "interleave", folder=tmp_path, **kwargs),
+        capacity_null(model, interleave(data), **kwargs),
+    ):
+        assert np.array_equal(found.observed, wanted.observed) and np.array_equal(found.null, wanted.null)
+    assert len(list(tmp_path.iterdir())) == 5 * 2
+
+
+def test_the_protocol_is_repeated_whole(watched):
+    calls = []
+
+    def halves(data, random_state=None):
+        calls.append(data)
+        return random_split(data, "euclidean", 6, random_state)
+
+    views = capacity_null(watched, planted(), halves, n_repeats=3, random_state=0, progress=False)
+    assert len(calls) == 1 and views.null.shape == (3, 1)  # nulls are remade by the views
+    own = random_split(planted(), "euclidean", 6, 0)
+    found = capacity_null(watched, own, n_repeats=2, random_state=0, progress=False)
+    assert found.observed[0] == evaluate(QUICK, own.similarities()).value
+    with pytest.raises(TypeError, match="returned tuple"):
+        capacity_null(watched, planted(), lambda data, random_state: (data, data), progress=False)
+
+
+def test_a_relative_shift_is_another_absolute_one_for_every_pair(watched):
+    views = interleave(planted())
+    capacity_null(watched, views, n_repeats=2, relative_shift=0.5, random_state=0, progress=False)
+    shifts = np.array(watched.shifts).reshape(3, 2)
+    assert np.array_equal(shifts[:, 0], shifts[:, 1]) and len(set(shifts[:, 0])) == 3
+    assert shifts[0, 0] == 0.5 * views.similarities().median - 1
+    watched.shifts.clear()
+    capacity_null(watched.set_params(shift=-0.2), views, n_repeats=1, random_state=0, progress=False)
+    assert watched.shifts == [-0.2] * 4
+
+
+def test_an_interrupted_null_goes_on_where_it_was(watched, tmp_path):
+    kwargs = dict(n_clusters=[2, 3], n_repeats=3, random_state=0, progress=False)
+    wanted = capacity_null(watched, planted(), "interleave", **kwargs)
+    watched.shifts.clear()
+    watched.stop = 8  # in the second view of the fourth capacity
+    with pytest.raises(KeyboardInterrupt):
+        capacity_null(watched, planted(), "interleave", folder=tmp_path, **kwargs)
+    assert len(list(tmp_path.iterdir())) == 3
+    watched.stop = None
+    found = capacity_null(watched, planted(), "interleave", folder=tmp_path, **kwargs)
+    assert np.array_equal(found.null, wanted.null) and np.array_equal(found.observed, wanted.observed)
+    assert len(watched.shifts) == 8 + 2 * (8 - 3)
+
+
+OWN = """
+class Own(Quick):
+    def _unit(self, X):
+        return 1.0 * super()._unit(X)
+"""
+
+
+def test_kept_capacities_count_for_what_made_them_only(watched, tmp_path, monkeypatch):
+    def computed(source=OWN, **kwargs):
+        exec(source, known := {"Quick": Quick, "lock": threading.Lock(), "__name__": "__main__"})
+        model = known["Own"](n_clusters=3, n_init=1, random_state=0, **kwargs)
+        watched.shifts.clear()
+        options = dict(n_repeats=1, random_state=0, folder=tmp_path, progress=False)
+        value = capacity_null(model, planted(), "interleave", **options).observed[0]
+        return len(watched.shifts), value
+
+    first = computed()
+    assert first[0] == 4 and computed() == (0, first[1])
+    other = computed(OWN.replace("1.0", "3.0"))  # of the same name; and it is not the first one's value that it gets
+    assert other[0] == 4 and other[1] != first[1] and computed(OWN.replace("1.0", "3.0")) == (0, other[1])
+    assert computed(shift=-0.1)[0] == 4
+    with monkeypatch.context() as patch:
+        patch.setattr(keys, "version", lambda name: "0.0")
+        assert computed() == first
+    assert computed() == (0, first[1])
+    for _ in range(2):  # what cannot be followed is not kept, and that is said
+        with pytest.warns(UserWarning, match=r"Own\(.* neither kept in folder=.* nor taken from it.*lock"):
+            assert computed(OWN.replace("1.0", "(1.0 + lock.locked())")) == first
+
+
+@pytest.mark.parametrize("entry", ["", "{", "[]", "3", "{}", '{"capacity": "x"}', '{"capacity": NaN}', "\xff"])
+def test_a_damaged_entry_is_computed_again(watched, tmp_path, entry):
+    kwargs = dict(n_repeats=1, random_state=0, folder=tmp_path, progress=False)
+    wanted = capacity_null(watched, planted(), "interleave", **kwargs)
+    for path in tmp_path.iterdir():
+        path.write_text(entry, "latin-1")
+    found = capacity_null(watched, planted(), "interleave", **kwargs)
+    assert np.array_equal(found.null, wanted.null) and np.array_equal(found.observed, wanted.observed)
+    assert len(watched.shifts) == 8 and all('"seconds"' in path.read_text() for path in tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_is_refused_before_anything_is_computed(watched, tmp_path):
+    (tmp_path / "file").touch()
+    for folder, error in ((tmp_path / "file", OSError), (tmp_path / "file" / "below", OSError), (3, TypeError)):
+        with pytest.raises(error, match="folder=.*accepted is a folder"):
+            capacity_null(watched, planted(), "interleave", folder=folder, progress=False)
+        with pytest.raises(error, match="folder=.*accepted is a folder"):
+            gc.compare_models({"CC": watched}, planted(), folder=folder, progress=False)
+    assert not watched.shifts
+
+
+def with_gap(data):
+    data[2, 3] = np.nan
+    return data
+
+
+@pytest.mark.parametrize(
+    "kwargs, message",
+    [
+        (dict(views_or_data=with_gap(planted())), "1 missing values .* impute them first"),
+        (dict(views_or_data=with_gap(planted()).tolist()), "1 missing values .* impute them first"),
+        (dict(views_or_data=planted()[0]), "2-D array"),
+        (dict(views_or_data=np.kron(np.eye(6), [1.0, 2])), r"a 'permuted' table by 'correlation': .* constant rows"),
+        (dict(n_repeats=0), "n_repeats=0 must be >= 1"),
+        (dict(null="shuffled"), "null='shuffled' is not one of 'permuted', 'gaussian'"),
+        (dict(measure="cosine"), "measure='cosine'"),
+        (dict(protocol="halves"), "protocol='halves' is not one of"),
+        (dict(protocol=None), "protocol=None"),
+        (dict(views_or_data=interleave(planted())), "beside Views"),
+        (dict(n_clusters=[]), "n_clusters is empty"),
+        (dict(n_clusters=[2, 0]), "n_clusters=0"),
+        (dict(n_clusters=25), "n_clusters=25 must be >= 1 and <= n_samples=24"),
+        (dict(model=gc.NormalizedCut(), relative_shift=0.5), "accepted are models with a shift"),
+        (dict(relative_shift=np.inf), "relative_shift=inf must be finite"),
+    ],
+)
+def test_bad_input(kwargs, message):
+    given = dict(model=QUICK, views_or_data=planted(), protocol="interleave", progress=False) | kwargs
+    with pytest.raises(ValueError, match=message):
+        capacity_null(**given)
+
+
+@pytest.mark.parametrize(
+    "model", [gc.AnnealedKMeans(), gc.CorrelationClustering, SpectralClustering(affinity="precomputed"), "CC"]
+)
+def test_models_that_do_not_cluster_similarities_are_refused(model):
+    with pytest.raises(TypeError, match="estimators that cluster similarity matrices"):
+        capacity_null(model, planted(), "interleave")
+    with pytest.raises(TypeError, match="estimators that cluster similarity matrices"):
+        evaluate(model, interleave(planted()).similarities())
+
+
+@pytest.mark.parametrize("pair", [None, interleave(planted()), (np.eye(4),) * 3, np.eye(4)])
+def test_what_is_no_pair_is_refused(pair):
+    with pytest.raises(TypeError, match="accepted are two matrices"):
+        evaluate(QUICK, pair)
+
+
+@pytest.mark.parametrize("protocol", [gc.replicates, lambda data: interleave(data)])
+def test_protocols_that_cannot_be_called_are_refused(protocol):
+    with pytest.raises(TypeError, match=r"protocol=<function .* is not called as \(data, random_state=...\)"):
+        capacity_null(QUICK, planted(), protocol)
+
+
+def test_tables_that_cannot_be_drawn_are_refused():
+    with pytest.raises(ValueError, match="1 object"):
+        gaussian_table(np.ones((1, 4)))
+    for make in (permuted_table, gaussian_table):
+        with pytest.raises(ValueError, match="missing values"):
+            make(with_gap(planted()))
+
+
+def test_views_do_not_share_the_random_start_of_a_frozen_model():
+    """A very stiff model freezes where it starts; strangers must not agree for having started alike."""
+    rng = np.random.default_rng(0)
+    pair = [X @ X.T for X in rng.random((2, 40, 3)) + 1]
+    model = gc.CorrelationClustering(4, shift=-1e4, n_init=1, random_state=0)
+    first = model.anneal(pair[0])
+    # Cooling alone kept the start here, and one state for both gave more than 1 bit; the search leaves it.
+    assert gc.generalization_capacity(first, model.anneal(pair[1], betas=first.betas)).value < 0.1
+    assert evaluate(model, pair).value < 0.1
+    assert gc.select_n_clusters(model, *pair, [4], progress=False).capacities[0] < 0.1
+
+
+class Scripted(gc.CorrelationClustering):
+    """Two clusters at potential `shift`, one object in ten exchanged where the matrix says so; keeps its grids."""
+
+    grids = []
+
+    def _unit(self, X):
+        return 1.0
+
+    def anneal(self, X, betas=None, init=None):
+        self.grids.append((betas[0], betas[-1]))
+        labels = np.arange(40) % 2
+        labels[: int(4 * X[0, 1])] ^= 1
+        h = np.tile(self.shift * (np.arange(2) != labels[:, None]), (len(betas), 1, 1))
+        return Trajectory(betas, softmax(-betas[:, None, None] * h, axis=2), h, np.zeros(len(betas)))
+
+
+@pytest.mark.parametrize(
+    "shift, exchanged, low, high",
+    [(5.0, 0, 0.8, 40), (0.02, 0, 0.8, 160), (100.0, 1, 0.02, 40)],
+    ids=["inside", "still rising in the cold", "frozen apart when hot"],
+)
+def test_the_grid_is_widened_where_the_information_is_outside(shift, exchanged, low, high):
+    Scripted.grids = []
+    pair = np.zeros((40, 40)), np.full((40, 40), float(exchanged))
+    found = evaluate(Scripted(2, shift=shift), pair)
+    assert Scripted.grids[-1] == pytest.approx((low, high)) == Scripted.grids[-2]
+    assert len(Scripted.grids) == (2 if (low, high) == (0.8, 40) else 4)
+    grid = beta_grid(1.0, low, high, 1 + round(np.log(high / low) / 0.206))
+    wanted = kary_information(2, 0.1 * exchanged, shift * grid).max()
+    assert found.value == pytest.approx(wanted, abs=1e-9) and found.value > 0.4
+
+
+def test_the_random_state_of_the_caller_stays_where_it_is():
+    rng = np.random.default_rng(5)
+    before = rng.bit_generator.state
+    model, pair = gc.CorrelationClustering(2, n_init=1, random_state=rng), interleave(planted()).similarities()
+    first, second = evaluate(model, pair), evaluate(model, pair)
+    assert first.value == second.value and rng.bit_generator.state == before and model.random_state is rng
+    gc.select_n_clusters(model, *pair, [2, 3], progress=False)
+    assert rng.bit_generator.state == before
+
+
+@pytest.mark.parametrize(
+    "name, positive", [("NormalizedCut", True), ("DominantSets", True), ("AdaptiveRatioCut", False)]
+)
+def test_models_say_whether_similarities_must_be_positive(name, positive):
+    model = getattr(gc, name)(2)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    assert get_tags(model).input_tags.positive_only == positive
+    X = np.full((6, 6), -1.0)
+    with pytest.raises(ValueError, match="non-negative|0 or less") if positive else nullcontext():
+        model.anneal(X)
+    # All three are evaluated on similarities >= 0 (correlations as 1 + rho).
+    row = gc.compare_models({"model": model}, interleave(planted()), n_clusters=2, progress=False).table.iloc[0]
+    assert row.capacity == evaluate(model, interleave(planted()).similarities(positive=True)).value
