@@ -19,9 +19,18 @@ def main(words=None):
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started us with it ignored
     for stream in (sys.stdout, sys.stderr):  # a code page that lacks a letter is no reason to end
         stream.reconfigure(errors="backslashreplace")
-    arguments = _parser().parse_args(words)
+    parser = argparse.ArgumentParser("gencap", description="Run the notebooks of gencap and gather their results.")
+    parser.add_argument("--version", action="version", version=f"gencap {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command, options in COMMANDS.items():
+        added = commands.add_parser(command.__name__.strip("_"), help=command.__doc__)
+        added.set_defaults(command=command)
+        added._negative_number_matcher = re.compile("-[^-]")  # a value may begin like -3e-1, -0.5,-1 or -inf
+        for name, settings in options.items():
+            added.add_argument(name, **settings)
+    arguments = vars(parser.parse_args(words))
     try:
-        return arguments.command(arguments)
+        return arguments.pop("command")(**arguments) or 0
     except (runner.ParameterError, runner.NotebookFailed, OSError) as error:  # OSError: a full disk, a lost file
         print(f"gencap: {error}", file=sys.stderr)
         return 2 if isinstance(error, runner.ParameterError) else 1
@@ -30,64 +39,25 @@ def main(words=None):
         return 130
 
 
-def _parser():
-    parser = argparse.ArgumentParser("gencap", description="Run the notebooks of gencap and gather their results.")
-    parser.add_argument("--version", action="version", version=f"gencap {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    one = commands.add_parser("run", help="run one notebook, with other parameters if wanted")
-    one.add_argument("notebook", type=Path)
-    one.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="pairs")
-    one._negative_number_matcher = re.compile("-[^-]")  # a value may begin like -3e-1, -0.5,-1 or -inf
-    one.add_argument("--help-notebook", action="store_true", help="list the notebook's parameters")
-    one.add_argument("--child", action="store_true", help=argparse.SUPPRESS)  # of run_all: progress as lines
-    one.set_defaults(command=_run)
-
-    every = commands.add_parser("all", help="run every notebook and write build/report.html and build/claims.json")
-    every.add_argument("--profile", choices=("quick", "full"), default="quick")
-    every.add_argument("--jobs", type=_positive, help="notebooks at a time (default: 2, or 1 on a single core)")
-    every.set_defaults(command=_all)
-
-    keep = commands.add_parser("save", help="execute notebooks in place and save them with their outputs (for authors)")
-    keep.add_argument("notebooks", type=Path, nargs="+", metavar="notebook")
-    keep.set_defaults(command=_save)
-
-    kept = commands.add_parser("keep", help="put finished full-profile runs into data/results/full.json (for authors)")
-    kept.set_defaults(command=_keep)
-
-    commands.add_parser("report", help="write build/report.html from the runs there are").set_defaults(command=_report)
-    commands.add_parser("data", help="what is embedded, cached, fetchable").set_defaults(command=_data)
-    return parser
-
-
 def _positive(text):
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not accepted; accepted are whole numbers >= 1")
     return int(text)
 
 
-def _run(arguments):
-    if arguments.help_notebook:
-        print(*runner.parameters(arguments.notebook).values() or ["no parameters"], sep="\n")
-        return 0
-    values = runner.read_values(arguments.notebook, arguments.pairs)
-    if arguments.child:
+def _run(notebook, p, help_notebook, child):
+    """Run one notebook, with other parameters if wanted."""
+    if help_notebook:
+        return print(*runner.parameters(notebook).values() or ["no parameters"], sep="\n")
+    values = runner.read_values(notebook, p)
+    if child:
         threading.Thread(target=_end_with_parent, daemon=True).start()
-        runner.run(arguments.notebook, values, _say_cell)
-        return 0
-    from tqdm import tqdm
-
-    with tqdm(desc=arguments.notebook.stem, unit="cell", dynamic_ncols=True) as bar:
-
-        def show(done, total):
-            bar.total = total
-            bar.update(done - bar.n)
-
-        record = runner.run(arguments.notebook, values, show)
+        return runner.run(notebook, values, _say_cell) and 0
+    with runner.cell_bar(notebook) as show:
+        record = runner.run(notebook, values, show)
     for claim in record["claims"]:
         print(f"{claim['id']}: {claim['verdict']}" + (f" ({claim['reason']})" if claim["reason"] else ""))
-    print(f"{record['seconds']:.1f} s, in {runner.run_folder(arguments.notebook.resolve(), values)}")
-    return 0
+    print(f"{record['seconds']:.1f} s, in {runner.run_folder(notebook.resolve(), values)}")
 
 
 def _end_with_parent():
@@ -101,51 +71,66 @@ def _say_cell(done, total):
         print(f"cell {done}/{total}", flush=True)
 
 
-def _all(arguments):
-    records = runner.run_all(runner.project_notebooks(), arguments.profile, arguments.jobs)
+def _all(profile, jobs):
+    """Run every notebook and write build/report.html and build/claims.json."""
+    records = runner.run_all(runner.project_notebooks(), profile, jobs)
     runner.write_json(runner.project_folder() / "build" / "claims.json", runner.gather_claims(records))
     failed = [r for r in records if r["status"] == "failed"]
     for record in failed:
         print(runner.NotebookFailed(record), file=sys.stderr)
     page = report.write(records)
     print(f"{len(records)} notebooks, {len(failed)} failed; {report.summary()}\n{page}")
-    return 1 if failed else 0
+    return int(bool(failed))
 
 
-def _save(arguments):
+def _save(notebooks):
+    """Execute notebooks in place and save them with their outputs (for authors)."""
     from nbclient.exceptions import CellExecutionError, DeadKernelError
 
     from gencap.run.saving import save_executed
 
-    for path in arguments.notebooks:
-        runner.read_notebook(path)
-    for path in arguments.notebooks:
+    list(map(runner.read_notebook, notebooks))  # all are read before one is run
+    for path in notebooks:
         try:
-            size = save_executed(path)
+            print(f"{path}: {save_executed(path) / 1000:.0f} KB", flush=True)
         except (CellExecutionError, DeadKernelError, ValueError) as error:
             print(f"gencap: {path} is left as it was: {error}", file=sys.stderr)
             return 1
-        print(f"{path}: {size / 1000:.0f} KB", flush=True)
-    return 0
 
 
-def _keep(arguments):
+def _keep():
+    """Put finished full-profile runs into data/results/full.json (for authors)."""
     print("kept:", ", ".join(runner.keep()) or "nothing new (gencap all --profile full makes the runs)")
-    return 0
 
 
-def _report(arguments):
+def _report():
+    """Write build/report.html from the runs there are."""
     records = list(filter(None, map(runner.last_record, runner.project_notebooks())))
     print(report.write(records), report.summary(), sep="\n")
-    return 0
 
 
-def _data(arguments):
+def _data():
+    """Say what is embedded, what is in GENCAP_DATA, and where the public can get the rest."""
     from gencap import datasets
 
-    for name, file, state, path in datasets.registry():
-        print(f"{name:24} {state:12} {path or file}")
-    return 0
+    for row in datasets.registry():
+        print(f"{row.name:24} {row.state:14} {row.path or f'{row.file}, from {row.home}'}")
+
+
+COMMANDS = {  # what a command does is its docstring
+    _run: {
+        "notebook": {"type": Path},
+        "-p": {"nargs": 2, "action": "append", "default": [], "metavar": ("NAME", "VALUE")},
+        "--help-notebook": {"action": "store_true", "help": "list the notebook's parameters"},
+        "--child": {"action": "store_true", "help": argparse.SUPPRESS},  # of run_all: progress as lines
+    },
+    _all: {
+        "--profile": {"choices": ("quick", "full"), "default": "quick"},
+        "--jobs": {"type": _positive, "help": "notebooks at a time (default: 2, or 1 on a single core)"},
+    },
+    _save: {"notebooks": {"type": Path, "nargs": "+", "metavar": "notebook"}},
+    **dict.fromkeys((_keep, _report, _data), {}),
+}
 
 
 if __name__ == "__main__":

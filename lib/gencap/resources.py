@@ -1,5 +1,8 @@
 """What the machine gives: the project's own files, files that are never half there, and one thread for small loops."""
 
+import csv
+import hashlib
+import json
 import os
 import shutil
 import threading
@@ -8,6 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from threadpoolctl import ThreadpoolController
+
+PACKAGE = Path(__file__).resolve().parent  # the library's own files
 
 
 def data_path(name=""):
@@ -18,17 +23,26 @@ def data_path(name=""):
     FileNotFoundError
         No such file in either place.
     """
-    package = Path(__file__).resolve().parent
-    places = [package / "data" / name, package.parents[1] / "data" / name]
-    for place in places:
-        if place.exists():
-            return place
-    raise FileNotFoundError(f"{name!r} is not among the embedded data files in {places[-1].parent}")
+    for folder in (PACKAGE / "data", PACKAGE.parents[1] / "data"):
+        if (folder / name).exists():
+            return folder / name
+    raise FileNotFoundError(f"{name!r} is not among the embedded data files in {folder}")
+
+
+def embedded_rows(name, key):
+    """Rows of an embedded CSV file: {value in the column `key`: {column: text}}, in the order of the file."""
+    with data_path(name).open(encoding="utf-8", newline="") as file:
+        return {row[key]: row for row in csv.DictReader(file)}
+
+
+def fingerprint(value):
+    """Hash, 16 letters, of what JSON has; of anything else by its text."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def project_folder():
     """The folder of notebooks/ to run and build/ to write: the current one if it has notebooks/, or the checkout."""
-    folders = (Path.cwd(), Path(__file__).resolve().parents[2])
+    folders = (Path.cwd(), PACKAGE.parents[1])
     return next((folder for folder in folders if (folder / "notebooks").is_dir()), Path.cwd())
 
 

@@ -1,11 +1,6 @@
-"""Data: generators of synthetic sets, in pairs where a capacity needs two, and loaders of real ones.
+"""Generators of synthetic data: vectors, graphs, code words and access-control configurations with planted truth.
 
-Generators pair objects by construction: object i has the same source in both sets and independent noise. The two sets
-come from two child generators of `random_state` (int, `numpy.random.Generator` or None), so that the second does not
-depend on how many numbers the first drew.
-
-Loaders return a scikit-learn `Bunch`; those of gene expression live in `gencap.expression`. `registry` lists the files
-and where they are found (see `gencap.sources`).
+What holds for the random states of all of them is said in the package's docstring.
 """
 
 import numpy as np
@@ -13,9 +8,11 @@ from sklearn.utils import Bunch
 
 from ..checks import as_array, check_integer, check_number, check_option, generator
 
+__all__ = """FIVE_CENTERS FOUR_CENTERS PairedGraphs boolean_roles five_gaussians four_gaussians kary_code_pair
+    paired_gaussian_sources planted_correlation_graphs planted_group_graphs three_sources two_clouds
+    two_sources_high_dimensional""".split()
 FIVE_CENTERS = np.array([(1, 0), (0, 1.5), (-2, 0), (0, -3), (4.25, -4)])  # document 000, section 5.4
 FOUR_CENTERS = np.array([(4, 4), (-4, 4), (-4, -4), (4, -4)], dtype=float)  # document 000, section 6.1.1
-WEBKB_WORDS = 1703
 _BLOCK = 256  # rows of a graph drawn at once; part of what a seed means
 
 

@@ -1,33 +1,38 @@
 """Loaders of real data: each returns a scikit-learn `Bunch`."""
 
-import csv
-import gzip
 from pathlib import Path
 
 import numpy as np
+import pandas
 from sklearn.datasets import load_sample_image
 from sklearn.utils import Bunch
 
 from ..checks import check_option
 from .expression import IMPUTED, load_expression, missing_values
-from .generators import WEBKB_WORDS
-from .sources import fetch
+from .sources import SOURCES, locate
+
+__all__ = ["load_access_control", "load_image", "load_mussel", "load_webkb", "load_yeast"]
+
+WEBKB_WORDS = 1703
+_CONFIGURATIONS = tuple(name.removeprefix("access_") for name in SOURCES if name.startswith("access_"))
+_YEAST = {  # subset: what it is, the column of classes
+    "brown": ("186 yeast genes x 79 conditions (Brown et al. 2000, from Eisen et al. 1998)", "function"),
+    "spellman": ("800 yeast cell-cycle genes x 77 time points (Spellman et al. 1998)", "phase"),
+    "all": ("2467 yeast genes x 79 conditions (Eisen et al. 1998)", None),
+}
 
 
-def _read_rows(path, names, delimiter=","):
-    """Rows of a text table with the header `names`, plain or gzip."""
-    opener = gzip.open if Path(path).suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8", newline="") as stream:
-        header, *rows = list(csv.reader(stream, delimiter=delimiter)) or [[]]
-    rows = [row for row in rows if row]
-    for number, row in enumerate(rows, start=2):
-        if len(row) != len(header):
-            raise ValueError(f"{path}, line {number}: {len(row)} cells, accepted are {len(header)} as in the header")
-    if not rows:
-        raise ValueError(f"{path} holds no data lines below a header")
-    if header != names:
-        raise ValueError(f"{path}: header {header}, accepted is {', '.join(names)}")
-    return rows
+def _read(name, verify, columns, dtype):
+    """Path and table (DataFrame) of a file that is not embedded, or ValueError if it is of another form."""
+    path = locate(name, verify)
+    try:
+        table = pandas.read_csv(path, sep="\t" if ".tsv" in path.name else ",", dtype=str, keep_default_na=False)
+        if table.columns.tolist() != columns or table.empty:
+            found = f"header {table.columns.tolist()} and {len(table)} lines"
+            raise ValueError(f"{found}, accepted is {', '.join(columns)} and one line or more")
+        return path, table.astype(dtype)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def load_webkb(verify=True):
@@ -52,24 +57,22 @@ def load_webkb(verify=True):
 
     Source: CMU WebKB, LINQS selection (document 001, section 8.2).
     """
-    path = fetch("webkb", verify)
-    rows = _read_rows(path, ["university", "page_type", "word_ids"], "\t")
-    for word in set().union(*(row[2].split() for row in rows)):
-        if not word.isdecimal() or int(word) >= WEBKB_WORDS:
-            raise ValueError(f"{path}: word id {word!r}, accepted are 0 to {WEBKB_WORDS - 1}")
-    words = [np.array(row[2].split(), dtype=np.int64) for row in rows]
-    data = np.zeros((len(rows), 1 + max(w.max(initial=-1) for w in words)), np.uint8)
-    for row, page in zip(data, words, strict=True):
-        row[page] = 1
-    universities, university = np.unique([row[0] for row in rows], return_inverse=True)
-    page_types, page_type = np.unique([row[1] for row in rows], return_inverse=True)
+    path, pages = _read("webkb", verify, ["university", "page_type", "word_ids"], str)
+    words = pages.word_ids.str.split().explode().dropna()
+    wrong = words[~words.str.isdecimal() | (pandas.to_numeric(words, errors="coerce") >= WEBKB_WORDS)]
+    if len(wrong):
+        raise ValueError(f"{path}: word id {wrong.iloc[0]!r}, accepted are 0 to {WEBKB_WORDS - 1}")
+    data = np.zeros((len(pages), WEBKB_WORDS), np.uint8)
+    data[words.index, words.astype(int)] = 1
+    universities, university = np.unique(pages.university.to_numpy(str), return_inverse=True)
+    page_types, page_type = np.unique(pages.page_type.to_numpy(str), return_inverse=True)
     return Bunch(
         data=data,
         university=university,
         page_type=page_type,
         university_names=universities,
         page_type_names=page_types,
-        description=f"{data.shape[0]} web pages x {data.shape[1]} binary words (WebKB, LINQS selection)",
+        description=f"{len(data)} web pages x {WEBKB_WORDS} binary words (WebKB, LINQS selection)",
     )
 
 
@@ -96,18 +99,13 @@ def load_access_control(name, verify=True):
 
     Source: HP Labs, Ene et al., SACMAT 2008 (document 002, sections 4 and 5).
     """
-    check_option("name", name, ("domino", "healthcare", "emea", "americas_small"))
-    path = fetch(f"access_{name}", verify)
-    rows = _read_rows(path, ["user", "permission"])
-    users, permissions = np.array(rows, dtype=np.int64).T - 1
-    numbers = np.append(users, permissions) + 1
-    if numbers.min() < 1 or numbers.max() > len(rows):  # each of them is in one pair at least
-        raise ValueError(
-            f"{path}: users and permissions are counted from 1, got {numbers.min()} to {numbers.max()} in {len(rows)} "
-            "pairs"
-        )
-    data = np.zeros((users.max() + 1, permissions.max() + 1), bool)
-    data[users, permissions] = True
+    check_option("name", name, _CONFIGURATIONS)
+    path, pairs = _read(f"access_{name}", verify, ["user", "permission"], np.int64)
+    low, high = pairs.min(axis=None), pairs.max(axis=None)
+    if low < 1 or high > len(pairs):  # each of them is in one pair at least
+        raise ValueError(f"{path}: users and permissions are counted from 1, got {low} to {high} in {len(pairs)} pairs")
+    data = np.zeros(pairs.max(), bool)
+    data[pairs.user - 1, pairs.permission - 1] = True
     return Bunch(data=data, description=f"{name}: {data.shape[0]} users x {data.shape[1]} permissions (HP Labs)")
 
 
@@ -140,13 +138,9 @@ def load_yeast(subset="brown", impute=None):
 
     Source: Brown et al. 2000; Spellman et al. 1998; Eisen et al. 1998 (document 000, chapter 7).
     """
-    description, class_column = {
-        "brown": ("186 yeast genes x 79 conditions (Brown et al. 2000, from Eisen et al. 1998)", "function"),
-        "spellman": ("800 yeast cell-cycle genes x 77 time points (Spellman et al. 1998)", "phase"),
-        "all": ("2467 yeast genes x 79 conditions (Eisen et al. 1998)", None),
-    }[check_option("subset", subset, ("brown", "spellman", "all"))]
+    description, class_column = _YEAST[check_option("subset", subset, tuple(_YEAST))]
     check_option("impute", impute, tuple(IMPUTED))
-    yeast = load_expression(fetch(f"yeast_{subset}"), impute=impute, class_column=class_column)
+    yeast = load_expression(locate(f"yeast_{subset}"), impute=impute, class_column=class_column)
     yeast.description = f"{description}; {missing_values(yeast.n_missing, impute)}"
     return yeast
 

@@ -14,23 +14,21 @@ with the computed reasons. Nothing that is printed depends on the obtained value
 every processor.
 """
 
-import csv
 import difflib
 import functools
-import html
 import json
-import math
 import numbers
 import operator
 import os
+import re
 
 import numpy as np
+import pandas
 
-from ..resources import data_path
+from ..checks import check_option
+from ..resources import embedded_rows
 
-VERDICTS = (
-    "reproduced", "in part", "in part (corrected)", "refuted", "needs data", "needs full profile", "not yet",
-)  # fmt: skip
+VERDICTS = tuple("reproduced,in part,in part (corrected),refuted,needs data,needs full profile,not yet".split(","))
 RECORD_FILE = "GENCAP_CLAIMS_FILE"  # environment: where the runner gathers the records, one JSON object a line
 OTHER_PARAMETERS = "GENCAP_OTHER_PARAMETERS"  # environment: what the runner changed, in words
 _SIGNS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
@@ -40,8 +38,7 @@ _session = {}
 @functools.cache
 def published():
     """Return the ledger: {id: row as dict of str}, in the order of the file."""
-    with data_path("published/claims.csv").open(encoding="utf-8", newline="") as file:
-        return {row["id"]: row for row in csv.DictReader(file)}
+    return embedded_rows("published/claims.csv", "id")
 
 
 def check(id, obtained, *, holds=None, part=None, corrected=False, needs=None, reasons=()):
@@ -74,18 +71,15 @@ def check(id, obtained, *, holds=None, part=None, corrected=False, needs=None, r
     TypeError
         A word or another object where a computed bool is due.
     """
-    if id not in published():
+    if (row := published().get(id)) is None:
         near = difflib.get_close_matches(str(id), published(), n=3, cutoff=0.4)
         raise ValueError(f"unknown claim {id!r}; near it: {', '.join(near) or 'none'} (see gencap.claims.published())")
-    row = published()[id]
     record = {"id": id, "published": row["published"], "obtained": _plain(obtained), "held": "", "reason": ""}
     if needs is not None:
-        if needs not in ("data", "full profile"):
-            raise ValueError(f'needs={needs!r} is not one of "data", "full profile"')
+        check_option("needs", needs, ("data", "full profile"))
         if not (obtained is holds is part is None):
-            raise ValueError(
-                f"{id}: with needs={needs!r} nothing is compared, so obtained, holds and part must be None"
-            )
+            compared = "nothing is compared, so obtained, holds and part must be None"
+            raise ValueError(f"{id}: with needs={needs!r} {compared}")
         record["verdict"] = f"needs {needs}"
     else:
         record |= _decide(row, obtained, holds, part, bool(_bools(id, "corrected", corrected)[0]))
@@ -100,39 +94,25 @@ def check(id, obtained, *, holds=None, part=None, corrected=False, needs=None, r
             file.write(json.dumps(record) + "\n")
 
 
-class table:
-    """The claims checked so far in this session, as a table (HTML in a notebook, text elsewhere)."""
-
-    columns = ("id", "source", "statement", "published", "obtained", "verdict", "reason")
+class table(pandas.DataFrame):
+    """The claims checked so far in this session: a pandas DataFrame that a notebook shows with whole texts."""
 
     def __init__(self):
-        self.rows = [published()[id] | r | {"obtained": show(r["obtained"])} for id, r in _session.items()]
-        for row in self.rows:
-            row["source"] = f"{row['source']}, {row['place']}"
+        rows = [published()[r["id"]] | r | {"obtained": show(r["obtained"])} for r in _session.values()]
+        rows = [row | {"source": f"{row['source']}, {row['place']}"} for row in rows]
+        super().__init__(rows, columns="id source statement published obtained verdict reason".split())
 
     def _repr_html_(self):
-        head = "".join(f"<th style='text-align:left'>{c}</th>" for c in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(r[c])}</td>" for c in self.columns) + "</tr>"
-            for r in self.rows
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-    def __repr__(self):
-        return "\n".join(
-            f"{r['id']}: published {r['published']} | obtained {r['obtained']} | {r['verdict']}"
-            + (f" ({r['reason']})" if r["reason"] else "")
-            for r in self.rows
-        )
+        with pandas.option_context("display.max_colwidth", None):
+            return self.to_html(index=False, justify="left")
 
 
 def _bools(id, name, value):
     """The computed truth values as an array of bool, shape (data sets,)."""
     values = np.atleast_1d(np.asarray(value))
     if values.dtype != bool or values.ndim != 1 or not values.size:
-        raise TypeError(
-            f"{id}: {name}={value!r} is not accepted; accepted is a computed bool, or one for each data set"
-        )
+        accepted = "accepted is a computed bool, or one for each data set"
+        raise TypeError(f"{id}: {name}={value!r} is not accepted; {accepted}")
     return values
 
 
@@ -147,15 +127,12 @@ def _decide(row, obtained, holds, part, corrected):
     held = _bools(row["id"], "holds", holds if computed else _hit(row, obtained))
     weaker = _bools(row["id"], "part", False if part is None else part)
     first, *second = map(int, (row["share"] or "100").split(";"))
-
-    def reaches(found, share):
-        return 100 * found.sum() >= share * found.size
-
-    if reaches(held, first):
+    share, weaker_share = (100 * found.sum() // found.size for found in (held, weaker))
+    if share >= first:
         verdict = "reproduced"
-    elif second and reaches(held, second[0]):
+    elif second and share >= second[0]:
         verdict = "in part"
-    elif reaches(weaker, first):
+    elif weaker_share >= first:
         verdict = "in part (corrected)" if corrected else "in part"
     else:
         verdict = "refuted"
@@ -170,11 +147,9 @@ def _decide(row, obtained, holds, part, corrected):
 
 def _hit(row, obtained):
     """Whether every obtained value lies in the accepted band of its target."""
-    plain = _plain(obtained)
+    plain, targets = _plain(obtained), _targets(row)
     values = plain if isinstance(plain, list) else [plain]
-    targets = _targets(row)
-    if len(targets) == 1 and values:
-        targets *= len(values)
+    targets *= max(len(values), 1) if len(targets) == 1 else 1
     if len(values) != len(targets):
         raise ValueError(f"{row['id']}: got {len(values)} values, accepted are {len(targets)}: {row['values']}")
     return all(_accepts(target, float(tolerance), v) for (target, tolerance), v in zip(targets, values, strict=True))
@@ -183,15 +158,14 @@ def _hit(row, obtained):
 def _targets(row):
     """Pairs (target, tolerance) in words; a single tolerance applies to every target."""
     targets, tolerances = row["target"].split(";"), (row["tolerance"] or "0").split(";")
-    tolerances = tolerances * len(targets) if len(tolerances) == 1 else tolerances
-    return list(zip(targets, tolerances, strict=True))
+    return list(zip(targets, tolerances * (len(targets) // len(tolerances)), strict=True))
 
 
 def _accepts(target, tolerance, value):
     """Whether one value meets one target: a word, a number, a bound or a range."""
-    sign = next((s for s in _SIGNS if target.startswith(s)), "")
+    sign, text = re.fullmatch("([<>]?=?)(.*)", target).groups()
     try:
-        low, _, high = target.removeprefix(sign).partition("..")
+        low, _, high = text.partition("..")
         low, high = float(low), float(high or low)
     except ValueError:
         return str(value).casefold() == target.casefold()
@@ -213,17 +187,9 @@ def band(row):
 
 def _plain(value):
     """The value as what JSON has: numbers, words, lists, dicts; NaN and infinities as words."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list | tuple | set | range):
-        return [_plain(v) for v in value]
-    if value is None or isinstance(value, int):
-        return value
-    if isinstance(value, numbers.Real) and math.isfinite(value):
-        return float(value)
-    return str(value)
+    value = {str(k): v for k, v in value.items()} if isinstance(value, dict) else value
+    text = json.dumps(value, default=lambda odd: odd.tolist() if hasattr(odd, "tolist") else str(odd))
+    return json.loads(text, parse_constant=lambda word: str(float(word)))
 
 
 def show(value):

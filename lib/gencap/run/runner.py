@@ -20,7 +20,6 @@ import difflib
 import functools
 import hashlib
 import importlib.metadata
-import io
 import json
 import math
 import os
@@ -32,19 +31,18 @@ import sys
 import tempfile
 import threading
 import time
-import tokenize
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..resources import data_path, project_folder, replacing
+from ..resources import PACKAGE, data_path, fingerprint, project_folder, replacing
 from . import claims
 from .execution import UTF8, execute
 
 PACKAGES = ("gencap", "numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib", "nbclient", "ipykernel")
 _NUMBER = r"[-+]?(?:\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|inf)"
-_TYPE = r"(?:(list|tuple)\[)?(bool|int|float|str)\b[\w, .]*\]?"
+_TYPE = r"(list\[)?(bool|int|float|str)(?(1)\])"
 
 
 class ParameterError(ValueError):
@@ -55,10 +53,15 @@ class NotebookFailed(RuntimeError):
     """A cell raised, or the kernel died; `record` is what run.json holds."""
 
     def __init__(self, record):
-        error = record["error"]
-        cell = "" if error["cell"] is None else f"cell {error['cell']} raised "
-        super().__init__(f"{record['notebook']}: {cell}{error['name']}: {error['message']}")
+        super().__init__(f"{record['notebook']}: {failure(record)}")
         self.record = record
+
+
+def failure(record):
+    """Return what went wrong in a run, in words."""
+    error = record["error"]
+    cell = "" if error["cell"] is None else f"cell {error['cell']} raised "
+    return f"{cell}{error['name']}: {error['message']}"
 
 
 @dataclass
@@ -82,9 +85,8 @@ class Parameter:
 
     @property
     def is_path(self):
-        return (
-            self.type == "str" and not self.options and bool(re.search(r"\b(file|folder|path|table)\b", self.comment))
-        )
+        named = re.search(r"\b(file|folder|path|table)\b", self.comment)
+        return self.type == "str" and not self.options and named is not None
 
     def __str__(self):
         return f"{self.name} ({self.type}, default {self.default!r}" + (f"; {self.comment})" if self.comment else ")")
@@ -121,7 +123,7 @@ def _convert(text, type):
             if text[:1] + text[-1:] not in ("[]", "()"):
                 raise ValueError("a bracket without its other half")
             text = text[1:-1]
-        return [_convert(word.strip().strip("'\""), one) for word in text.rstrip().removesuffix(",").split(",")]
+        return [_convert(word.strip(" '\""), one) for word in text.rstrip().removesuffix(",").split(",")]
     if one == "bool":
         return bool(("false", "true").index(text.lower()))
     if one == "str":
@@ -140,56 +142,34 @@ def read_notebook(path):
     ParameterError
         It cannot be read or is not a notebook.
     """
+    from nbformat import ValidationError, validate
     from nbformat.v4 import to_notebook
-
-    def holds(part, where, kinds):
-        for key, kind in kinds.items():
-            if key in part and not isinstance(part[key], kind):
-                raise ValueError(f"{key} of {where} is {part[key]!r}"[:200])
-            if key not in part and key != "tags":
-                raise ValueError(f"{where} has no {key}")
 
     try:
         notebook = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-        holds(notebook, "the notebook", {"nbformat": int, "nbformat_minor": int})
-        if notebook["nbformat"] != 4:
-            raise ValueError(f"it is of format {notebook['nbformat']}, accepted is 4; Jupyter saves it as that")
-        holds(notebook, "the notebook", {"metadata": dict, "cells": list})
-        for number, cell in enumerate(notebook["cells"], start=1):
-            holds(cell, f"cell {number}", {"cell_type": str, "source": str | list, "metadata": dict})
-            holds(cell["metadata"], f"cell {number}", {"tags": list})
+        if notebook.get("nbformat") != 4:
+            raise ValueError(f"it is of format {notebook.get('nbformat')}, accepted is 4; Jupyter saves it as that")
+        validate(notebook)
         return to_notebook(notebook)
-    except (AttributeError, OSError, ValueError, TypeError) as error:
-        raise ParameterError(f"{path} cannot be read as a notebook: {' '.join(str(error).split())}") from None
-
-
-def _tags(cell):
-    return cell.metadata.get("tags", [])
+    except (AttributeError, OSError, ValueError, RecursionError, ValidationError) as error:
+        raise ParameterError(f"{path} cannot be read as a notebook: {' '.join(str(error).split())[:300]}") from None
 
 
 def parameters(path):
     """Return the entries of the parameters cell: {name: Parameter}; without such a cell there are none."""
-    tagged = [c for c in read_notebook(path).cells if "parameters" in _tags(c)]
+    tagged = [c for c in read_notebook(path).cells if "parameters" in c.metadata.get("tags", [])]
     source = tagged[0].source if tagged else ""
-    found = {}
+    found, lines = {}, source.split("\n")
     try:
-        comments = {
-            token.start[0]: token.string.lstrip("# ").rstrip()
-            for token in tokenize.generate_tokens(io.StringIO(source).readline)
-            if token.type == tokenize.COMMENT
-        }
         for node in ast.parse(source).body:
-            if not isinstance(node, ast.Assign | ast.AnnAssign):
-                raise ValueError(f"line {node.lineno} is no assignment")
-            name = (node.targets[0] if isinstance(node, ast.Assign) else node.target).id
-            default = ast.literal_eval(node.value)
-            type_ = ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else type(default).__name__
-            if type_ in ("list", "tuple"):
-                type_ += f"[{type(default[0]).__name__ if default else 'float'}]"
+            if not isinstance(node, ast.AnnAssign):
+                raise ValueError(f"line {node.lineno} is no assignment with a type")
+            name, type_, default = node.target.id, ast.unparse(node.annotation), ast.literal_eval(node.value)
             if not re.fullmatch(_TYPE, type_):
                 raise ValueError(f"{name} is of type {type_}, accepted are bool, int, float, str, list[one of them]")
-            found[name] = Parameter(name, type_, default, comments.get(node.end_lineno, ""))
-    except (SyntaxError, tokenize.TokenError, ValueError, AttributeError) as error:
+            comment = lines[node.end_lineno - 1].encode()[node.end_col_offset :].decode().lstrip("# ").rstrip()
+            found[name] = Parameter(name, type_, default, comment)
+    except (SyntaxError, ValueError, AttributeError) as error:
         raise ParameterError(f"{path}: the parameters cell is not of lines name: type = literal: {error}") from None
     return found
 
@@ -209,29 +189,18 @@ def read_values(path, pairs):
         if names.count(name) > 1:
             raise ParameterError(f"{name} is given {names.count(name)} times; accepted is once")
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            raise ParameterError(
-                f"unknown parameter {name!r}"
-                + (f" (did you mean {near[0]}?)" if near else "")
-                + f"; accepted are {', '.join(map(str, known.values())) or 'none'}"
-            )
+            near = "".join(f" (did you mean {word}?)" for word in difflib.get_close_matches(name, known, n=1))
+            accepted = ", ".join(map(str, known.values())) or "none"
+            raise ParameterError(f"unknown parameter {name!r}{near}; accepted are {accepted}")
         values[name] = known[name].read(text)
     return values
 
 
-def _hash(*parts):
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part if isinstance(part, bytes) else str(part).encode())
-        digest.update(b"\0")
-    return digest.hexdigest()[:16]
-
-
-def _hash_files(folder, pattern):
-    """Hash of a folder's files, but for those kept there about runs: keeping a record must not make a run stale."""
+def _files(folder, pattern):
+    """Hashes of a folder's files, but for those kept there about runs: keeping a record must not make a run stale."""
     files = {f.relative_to(folder): f for f in sorted(folder.rglob(pattern)) if f.is_file()}
     counted = [(name, f) for name, f in files.items() if not {"__pycache__", "results"} & set(name.parts)]
-    return _hash(*(part for name, f in counted for part in (name.as_posix(), f.read_bytes())))
+    return [(name.as_posix(), hashlib.sha256(f.read_bytes()).hexdigest()) for name, f in counted]
 
 
 def inputs(path, values):
@@ -241,12 +210,12 @@ def inputs(path, values):
     sizes = sorted((f.name, f.stat().st_size) for f in extra.iterdir() if f.is_file()) if extra.is_dir() else []
     constraints = project_folder() / "constraints.txt"
     return {
-        "notebook": _hash(json.dumps(cells)),
-        "code": _hash(json.dumps([source for kind, source in cells if kind == "code"])),
-        "lib": _hash_files(Path(__file__).parent, "*.py"),
-        "data": _hash(_hash_files(data_path(""), "*"), sizes),
-        "parameters": _hash(json.dumps(values, sort_keys=True)),
-        "constraints": _hash(constraints.read_bytes() if constraints.is_file() else ""),
+        "notebook": fingerprint(cells),
+        "code": fingerprint([source for kind, source in cells if kind == "code"]),
+        "lib": fingerprint(_files(PACKAGE, "*.py")),
+        "data": fingerprint([_files(data_path(""), "*"), sizes]),
+        "parameters": fingerprint(values),
+        "constraints": fingerprint(constraints.read_text(encoding="utf-8") if constraints.is_file() else ""),
         "packages": {name: versions()[name] for name in ("python", *PACKAGES) if name in versions()},
     }
 
@@ -259,15 +228,20 @@ def run_folder(path, values):
     project = project_folder()
     path = (project / path).resolve()
     inside = path.parent == (project / "notebooks").resolve() and path.stem.strip(".")
-    name = path.stem if inside else f"{path.stem}-{_hash(path)[:8]}"
-    return project / "build" / "runs" / name / _hash(json.dumps(values, sort_keys=True))[:12]
+    name = path.stem if inside else f"{path.stem}-{fingerprint(path)[:8]}"
+    return project / "build" / "runs" / name / fingerprint(values)[:12]
+
+
+def kept_notebook(path, values, failed=False):
+    """Return where a run leaves the executed notebook; its page stands beside it as .html."""
+    return run_folder(path, values) / f"{'failed-' if failed else ''}{Path(path).stem}.ipynb"
 
 
 def finished(path, values):
     """Return the record of a finished run whose results are there and whose inputs did not change, else None."""
-    folder = run_folder(path, values)
-    record = read_record(folder / "run.json")
-    done = record and record["status"] == "done" and (folder / f"{Path(path).stem}.ipynb").is_file()
+    kept = kept_notebook(path, values)
+    record = read_record(kept.with_name("run.json"))
+    done = record and record["status"] == "done" and kept.is_file()
     return record if done and _unchanged(path, record, values) else None
 
 
@@ -348,18 +322,16 @@ def run(path, values, progress=None):
         A cell raised, or the kernel died. The notebook up to it is kept as failed-NAME.ipynb, and no other result
         stands beside it.
     """
-    from nbformat.v4 import new_code_cell, upgrade, writes
-    from papermill.translators import PythonTranslator
+    from nbformat.v4 import writes
+    from papermill.parameterize import parameterize_notebook
 
     path, folder = Path(path).resolve(), run_folder(Path(path).resolve(), values)
     notebook, known = read_notebook(path), parameters(path)
     changed = {k: v for k, v in values.items() if v != known[k].default}
     record = _begun(path, values, changed) | {"inputs": inputs(path, values)}
-    if changed:  # into a cell of their own, as papermill does
-        cells = [cell for cell in upgrade(notebook).cells if "injected-parameters" not in _tags(cell)]
-        place = next(n for n, cell in enumerate(cells, start=1) if "parameters" in _tags(cell))
-        cell = new_code_cell(PythonTranslator.codify(changed), metadata={"tags": ["injected-parameters"]})
-        notebook.cells = [*cells[:place], cell, *cells[place:]]
+    if changed:
+        notebook.metadata.setdefault("papermill", {})
+        notebook = parameterize_notebook(notebook, changed, kernel_name="python3", language="python")
     folder.mkdir(parents=True, exist_ok=True)
     _clear_killed(folder.parents[1])
     start, error = time.perf_counter(), None
@@ -383,9 +355,10 @@ def run(path, values, progress=None):
         "claims": list({c["id"]: c | {"rule": _rule(c["id"])} for c in map(json.loads, whole)}.values()),
     }
     # run.json goes first and comes last: whatever stands in the folder without it counts as nothing.
-    for old in ("run.json", *(f"{kept}{path.stem}{kind}" for kept in ("", "failed-") for kind in (".ipynb", ".html"))):
-        (folder / old).unlink(missing_ok=True)
-    kept = folder / f"{'failed-' if error else ''}{path.stem}.ipynb"
+    results = [kept_notebook(path, values, failed) for failed in (False, True)]
+    for old in (folder / "run.json", *results, *(kept.with_suffix(".html") for kept in results)):
+        old.unlink(missing_ok=True)
+    kept = results[bool(error)]
     with replacing(kept) as stream:  # half a surrogate pair that a cell printed is written as JSON escapes it
         stream.write(writes(notebook).encode("utf-8", "backslashreplace"))
     write_json(folder / "run.json", record)
@@ -448,8 +421,8 @@ def project_notebooks():
             return paths
     for path in paths:
         with contextlib.suppress(ParameterError):
-            code = [c.source for c in read_notebook(path).cells if c.cell_type == "code"]
-            if re.search(r"\bgencap\b", "\n".join(code)) or "profile" in parameters(path):
+            code = "\n".join(c.source for c in read_notebook(path).cells if c.cell_type == "code")
+            if re.search(r"\bgencap\b", code) or "profile" in parameters(path):
                 return paths
     raise ParameterError(
         f"no notebooks of gencap in {project / 'notebooks'}: looked for NN_name.ipynb, one of which names gencap or "
@@ -477,78 +450,21 @@ def run_all(paths, profile="quick", jobs=None):
     OSError
         build/ cannot be written; nothing was started.
     """
-    from tqdm import tqdm
-
     runs, stop = project_folder() / "build" / "runs", threading.Event()
     try:
         runs.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=runs).close()
     except OSError as error:
         raise OSError(f"nothing was started: {runs} cannot be written: {error}") from None
-    # A group of its own, on POSIX and on Windows: Ctrl-C reaches a child once, through us.
-    apart = {"start_new_session": True, "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-
-    def lost(path, values, name, message, traceback=""):
-        """The record of a notebook that could not leave one itself."""
-        error = {"cell": None, "name": name, "message": message, "traceback": traceback}
-        record = _begun(path.resolve(), values, []) | {"profile": profile, "inputs": {}, "claims": []}
-        return record | {"seconds": 0.0, "status": "failed", "error": error}
 
     def one(path):
+        values = {}
         try:
             pairs = [("profile", profile)] if "profile" in parameters(path) else []
-            return child(path, pairs, read_values(path, pairs))
+            values = read_values(path, pairs)
+            return _run_apart(path, pairs, values, stop)
         except Exception as error:  # never ends the others
-            return lost(path, {}, type(error).__name__, str(error))
-
-    def child(path, pairs, values):
-        result = run_folder(path, values) / "run.json"
-        if record := finished(path, values):
-            tqdm.write(f"{path.name}: unchanged since its last run", file=sys.stderr)
-            if not (kept := result.with_name(f"{path.stem}.html")).exists():
-                _write_page(kept.with_suffix(".ipynb"), path.parent)
-            return record
-        result.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "gencap", "run", str(path), "--child"]
-        command += [word for pair in pairs for word in ("-p", *pair)]
-        if stop.is_set():
-            return None
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        process = subprocess.Popen(command, **pipes, **apart, env=os.environ | UTF8, encoding="utf-8", errors="replace")
-        said = []
-        quiet = 0.1 if sys.stderr.isatty() else 30
-        with tqdm(desc=path.stem, unit="cell", mininterval=quiet, dynamic_ncols=True) as bar:
-
-            def listen():
-                for line in process.stdout:
-                    if found := re.fullmatch(r"cell (\d+)/(\d+)\n", line):
-                        bar.total = int(found[2])
-                        bar.update(int(found[1]) - bar.n)
-                    else:
-                        said.append(line)
-
-            # Read until the child ends, not until the pipe does: something it started may hold that open.
-            listener = threading.Thread(target=listen, daemon=True)
-            listener.start()
-            while process.poll() is None:
-                if stop.wait(0.1):
-                    process.stdin.close()  # it ends by that, as it does when we are killed
-                    with contextlib.suppress(subprocess.TimeoutExpired):
-                        process.wait(20)
-                    process.kill()
-            listener.join(1)
-        if stop.is_set():
-            return None
-        if record := read_record(result):
-            for line in said:
-                if re.match(r"gencap: .* is kept without its page", line):
-                    tqdm.write(line.rstrip(), file=sys.stderr)
-            return record
-        record = lost(path, values, "exit status", process.returncode, "".join(said).strip())
-        record["inputs"] = inputs(path, values)
-        with contextlib.suppress(OSError):
-            write_json(result, record)
-        return record
+            return _lost(path, values, type(error).__name__, str(error)) | {"profile": profile}
 
     with ThreadPoolExecutor(jobs or min(2, os.cpu_count() or 1)) as pool:
         try:
@@ -556,6 +472,79 @@ def run_all(paths, profile="quick", jobs=None):
         except BaseException:
             stop.set()
             raise
+
+
+@contextlib.contextmanager
+def cell_bar(path):
+    """A bar on stderr for a notebook's cells: the function of (cells done, cells in all) that moves it."""
+    from tqdm import tqdm
+
+    quiet = 0.1 if sys.stderr.isatty() else 30
+    with tqdm(desc=Path(path).stem, unit="cell", mininterval=quiet, dynamic_ncols=True) as bar:
+
+        def show(done, total):
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield show
+
+
+def _run_apart(path, pairs, values, stop):
+    """The record of a notebook, run in a process of its own unless it is finished; None if the event `stop` came."""
+    from tqdm import tqdm
+
+    kept = kept_notebook(path, values)
+    result = kept.with_name("run.json")
+    if record := finished(path, values):
+        tqdm.write(f"{path.name}: unchanged since its last run", file=sys.stderr)
+        if not kept.with_suffix(".html").exists():
+            _write_page(kept, path.parent)
+        return record
+    result.unlink(missing_ok=True)
+    if stop.is_set():
+        return None
+    command = [sys.executable, "-m", "gencap", "run", str(path), "--child"]
+    command += [word for pair in pairs for word in ("-p", *pair)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    # A group of its own, on POSIX and on Windows: Ctrl-C reaches a child once, through us.
+    pipes |= {"start_new_session": True, "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+    process = subprocess.Popen(command, **pipes, env=os.environ | UTF8, encoding="utf-8", errors="replace")
+    said = []
+    with cell_bar(path) as show:
+
+        def listen():
+            for line in process.stdout:
+                if found := re.fullmatch(r"cell (\d+)/(\d+)\n", line):
+                    show(*map(int, found.groups()))
+                else:
+                    said.append(line)
+
+        # Read until the child ends, not until the pipe does: something it started may hold that open.
+        listener = threading.Thread(target=listen, daemon=True)
+        listener.start()
+        while process.poll() is None:
+            if stop.wait(0.1):
+                process.stdin.close()  # it ends by that, as it does when we are killed
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(20)
+                process.kill()
+        listener.join(1)
+    if stop.is_set():
+        return None
+    if record := read_record(result):
+        tqdm.write("".join(line for line in said if "is kept without its page" in line), sys.stderr, end="")
+        return record
+    record = _lost(path, values, "exit status", process.returncode, "".join(said).strip(), inputs(path, values))
+    with contextlib.suppress(OSError):
+        write_json(result, record)
+    return record
+
+
+def _lost(path, values, name, message, traceback="", made_from=()):
+    """The record of a notebook that could not leave one itself."""
+    error = {"cell": None, "name": name, "message": message, "traceback": traceback}
+    record = _begun(path.resolve(), values, []) | {"inputs": dict(made_from), "claims": [], "seconds": 0.0}
+    return record | {"status": "failed", "error": error}
 
 
 def gather_claims(records):
@@ -595,7 +584,7 @@ def _records(path):
 
 def _rule(id):
     """Hash of a claim's row: a verdict by another rule is another verdict."""
-    return _hash(json.dumps(claims.published().get(id)))
+    return fingerprint(claims.published().get(id))
 
 
 def _kept(record):

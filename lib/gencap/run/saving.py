@@ -2,7 +2,6 @@
 
 import base64
 import contextlib
-import hashlib
 import html
 import io
 import json
@@ -16,16 +15,10 @@ import nbformat
 from PIL import Image
 
 from .. import __version__
-from ..resources import project_folder, replacing
+from ..resources import fingerprint, project_folder, replacing
 from .execution import execute
 
-COLOURS = 64  # of a picture's palette; figures have few, and a palette is a quarter of the size
 VIEW, STATE = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
-# nbconvert's page of JupyterLab's looks without the scripts that it fetches.
-_PAGE = """{% extends "lab/index.html.j2" %}
-{% block html_head_js %}{% endblock %}{% block html_head_js_mathjax %}{% endblock %}
-{% block html_head_js_mermaidjs %}{% endblock %}
-{% block data_latex %}{{ output.data["text/latex"] | markdown2html }}{% endblock %}"""
 
 
 def save_executed(path):
@@ -53,8 +46,7 @@ def save_executed(path):
     """
     path = Path(path).resolve()
     notebook = nbformat.read(path, as_version=4)
-    environment = {name: value for name, value in os.environ.items() if name != "GENCAP_DATA"}
-    execute(notebook, path.parent, environment)
+    execute(notebook, path.parent, os.environ | {"GENCAP_DATA": ""})
     finish_bars(notebook)
     shrink(notebook)
     notebook.metadata["gencap"] = {"sources": _sources(notebook), "version": __version__}
@@ -89,7 +81,7 @@ def faults(notebook):
 
 def _sources(notebook):
     """Hash of the kinds and sources of the cells."""
-    return hashlib.sha256(json.dumps([(c.cell_type, c.source) for c in notebook.cells]).encode()).hexdigest()[:16]
+    return fingerprint([(c.cell_type, c.source) for c in notebook.cells])
 
 
 def _state(notebook):
@@ -127,9 +119,10 @@ def shrink(notebook):
         for output in cell.get("outputs", []):
             if "text" in output:  # a warning names its file: not where that lies on this machine
                 output["text"] = output["text"].replace(f"{project_folder()}{os.sep}", "")
-            if "image/png" in output.get("data", {}):
+            if given := output.get("data", {}).get("image/png"):
                 try:
-                    output["data"]["image/png"] = _with_palette(output["data"]["image/png"])
+                    flat = on_white(given).quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+                    output["data"]["image/png"] = min(given, encoded(flat, "png", optimize=True), key=len)
                 except Exception as error:  # Pillow raises many kinds
                     warnings.warn(f"the picture of cell {number} is kept as it is: {error}", stacklevel=2)
     for model in _state(notebook).values():
@@ -137,17 +130,19 @@ def shrink(notebook):
             model["state"] = {name: value for name, value in model["state"].items() if value is not None}
 
 
-def _with_palette(encoded):
-    """A base64 PNG with at most 64 colours, or as given if that is smaller."""
-    given = base64.b64decode(encoded)
-    picture = Image.open(io.BytesIO(given))
-    if picture.mode == "P":
-        return encoded
+def on_white(encoded):
+    """A base64 picture as a Pillow image without transparency."""
+    picture = Image.open(io.BytesIO(base64.b64decode(encoded))).convert("RGBA")
     flat = Image.new("RGB", picture.size, "white")
-    flat.paste(picture, mask=picture.getchannel("A") if picture.mode == "RGBA" else None)
+    flat.paste(picture, mask=picture.getchannel("A"))
+    return flat
+
+
+def encoded(picture, kind, **options):
+    """A Pillow image in base64."""
     stream = io.BytesIO()
-    flat.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(stream, "png", optimize=True)
-    return base64.b64encode(stream.getvalue()).decode() if stream.tell() < len(given) else encoded
+    picture.save(stream, kind, **options)
+    return base64.b64encode(stream.getvalue()).decode()
 
 
 def page(path, folder):
@@ -167,7 +162,7 @@ def page(path, folder):
     -------
     str
     """
-    from jinja2 import DictLoader, pass_context
+    from jinja2 import FileSystemLoader, pass_context
     from math_core import LatexError, LatexToMathML
     from nbconvert import HTMLExporter
     from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
@@ -200,7 +195,7 @@ def page(path, folder):
     finish_bars(notebook)
     notebook.metadata.pop("widgets", None)  # without their state the exporter shows the pictures of views
     exporter = HTMLExporter(
-        extra_loaders=[DictLoader({"page.html.j2": _PAGE})],
+        extra_loaders=[FileSystemLoader(Path(__file__).parent)],
         template_file="page.html.j2",
         filters={"markdown2html": markdown2html},
         log=logging.Logger("page", logging.ERROR),  # it counts the images without alternative text at every page

@@ -244,9 +244,12 @@ def test_the_table_shows_the_obtained_values_of_this_session(records):
     claims.check("cc-shift-zero", 1.456789, holds=YES)
     claims.check("cc-075", 4, holds=NO, reasons=[(YES, "a < b & c")])
     claims.check("cc-shift-zero", [1.4611, -0.0], holds=NO, reasons=[(YES, "later")])  # replaces the first
-    text, page = repr(claims.table()), claims.table()._repr_html_()
-    assert "obtained 1.461; 0 | refuted (later; not met)" in text and "1.457" not in text
-    assert "a &lt; b &amp; c" in page and "000, Fig. 29" in page and page.count("<tr>") == 3
+    table = claims.table()
+    assert table.id.tolist() == ["cc-shift-zero", "cc-075"]
+    assert table.iloc[0][["obtained", "verdict", "reason"]].tolist() == ["1.461; 0", "refuted", "later; not met"]
+    page = table._repr_html_()
+    assert "a &lt; b &amp; c" in page and "000, Fig. 29" in page and page.count("<tr") == 3
+    assert claims.published()["cc-shift-zero"]["statement"] in page
 
 
 def checks(path):
