@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.impute import KNNImputer
 from sklearn.utils import Bunch
 
-from ..checks import check_integer, check_option
+from ..checks import check_option
 
 FORMATS = (
     "accepted formats are CSV, tab-delimited text (TSV), Cluster/TreeView tables (.txt, .pcl, .cdt), GCT and GEO "
@@ -319,15 +319,16 @@ class _Table:
             data = data[:, ~left]
         for axis, what in enumerate(("gene", "condition")):
             empty = np.isnan(data).all(axis=1 - axis)
+            if not empty.any():
+                continue
             names, k = self.cells.take(0, 1 - axis)[1:][empty], empty.argmax() + 1
             found = f"{f'a {what}' if len(names) == 1 else f'{len(names)} {what}s'} without any value ({_some(names)})"
-            if len(names) and not drop_empty:
-                at = (0, k) if axis else (k, 0)
-                raise self.fault(*at, f"{found}; accepted is one or more, drop_empty=True leaves them out")
-            if len(names):
-                self.notes.append(f"left out: {found}")
-                self.leave_out(axis, empty)
-                data = data.compress(~empty, axis)
+            if not drop_empty:
+                accepted = "accepted is one or more, drop_empty=True leaves them out"
+                raise self.fault(k * (1 - axis), k * axis, f"{found}; {accepted}")
+            self.notes.append(f"left out: {found}")
+            self.leave_out(axis, empty)
+            data = data.compress(~empty, axis)
         if min(data.shape) < 2:
             raise self.fault(-1, -1, "{} genes x {} conditions; accepted are at least 2 x 2".format(*data.shape))
         return data
@@ -355,14 +356,7 @@ class _Table:
 
 
 def load_expression(
-    path,
-    values="log",
-    orientation="genes",
-    impute=None,
-    class_column=None,
-    annotations=None,
-    drop_empty=False,
-    min_genes=2,
+    path, *, values="log", orientation="genes", impute=None, class_column=None, annotations=None, drop_empty=False
 ):
     """Gene expression from a table of the reader's own.
 
@@ -387,8 +381,6 @@ def load_expression(
         out columns of numbers whose header (number, chromosome, ...) and values say that they are annotation.
     drop_empty : bool
         Leave out genes and conditions without any value; else they are refused.
-    min_genes : int
-        Fewer genes are refused: what follows needs as many.
 
     Returns
     -------
@@ -411,17 +403,12 @@ def load_expression(
     check_option("values", values, ("log", "raw", "counts"))
     check_option("orientation", orientation, ("genes", "conditions"))
     check_option("impute", impute, tuple(IMPUTED))
-    check_integer("min_genes", min_genes, 2)
     if annotations is not None:
         annotations = [annotations] if isinstance(annotations, str) else list(annotations)
     table = _Table(Path(path), orientation, class_column, annotations)
     if class_column is not None:
         table.take_classes(class_column)
     data = table.values(annotations, drop_empty)
-    shape = f"{data.shape[0]} genes x {data.shape[1]} conditions"
-    if len(data) < min_genes:
-        hint = f"; are the lines conditions ({table.other_way})?" if data.shape[1] >= min_genes else ""
-        raise ValueError(f"{path}: {shape}, accepted are at least min_genes={min_genes} genes{hint}")
     missing, lowest, largest = np.isnan(data), np.nanmin(data), np.nanmax(data)
     whole = lowest >= 0 and np.all(missing | (data == np.floor(data)))
     if values != "log":
@@ -440,17 +427,11 @@ def load_expression(
         data = np.where(missing, np.nanmean(data, axis=1, keepdims=True), data)
     elif impute == "knn" and missing.any():
         data = KNNImputer(n_neighbors=10).fit_transform(data)
-    n_missing = int(missing.sum())
-    names, labels = (None, None) if class_column is None else np.unique(table.labels.astype(str), return_inverse=True)
-    return Bunch(
-        data=data,
-        genes=table.cells[1:, 0].astype(str),
-        conditions=table.cells[0, 1:].astype(str),
-        classes=labels,
-        class_names=names,
-        n_missing=n_missing,
-        description=f"{shape} ({table.form}, {table.path.name}); {missing_values(n_missing, impute)}",
-    )
+    genes, conditions = table.cells[1:, 0].astype(str), table.cells[0, 1:].astype(str)
+    names, classes = (None, None) if class_column is None else np.unique(table.labels.astype(str), return_inverse=True)
+    text = f"{len(genes)} genes x {len(conditions)} conditions ({table.form}, {table.path.name})"
+    said = {"n_missing": int(missing.sum()), "description": f"{text}; {missing_values(missing.sum(), impute)}"}
+    return Bunch(data=data, genes=genes, conditions=conditions, classes=classes, class_names=names, **said)
 
 
 def missing_values(n_missing, impute):

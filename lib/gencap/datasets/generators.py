@@ -106,8 +106,7 @@ def three_sources(separation, sizes=(100, 100, 300), random_state=None):
     """
     separation = check_number("separation", separation, 0.0)
     corners = separation * np.array([(0, 0), (1, 0), (0.5, np.sqrt(0.75))])
-    sizes = [check_integer("sizes", size) for size in np.atleast_1d(sizes)]
-    return paired_gaussian_sources(sum(sizes), corners, 1.0, random_state, sizes)
+    return paired_gaussian_sources(int(np.sum(sizes)), corners, 1.0, random_state, sizes)
 
 
 def two_clouds(variance, n_per_cloud=100, distance=2.83, random_state=None):

@@ -64,16 +64,10 @@ def load_webkb(verify=True):
         raise ValueError(f"{path}: word id {wrong.iloc[0]!r}, accepted are 0 to {WEBKB_WORDS - 1}")
     data = np.zeros((len(pages), WEBKB_WORDS), np.uint8)
     data[words.index, words.astype(int)] = 1
-    universities, university = np.unique(pages.university.to_numpy(str), return_inverse=True)
-    page_types, page_type = np.unique(pages.page_type.to_numpy(str), return_inverse=True)
-    return Bunch(
-        data=data,
-        university=university,
-        page_type=page_type,
-        university_names=universities,
-        page_type_names=page_types,
-        description=f"{len(data)} web pages x {WEBKB_WORDS} binary words (WebKB, LINQS selection)",
-    )
+    found = {"description": f"{len(data)} web pages x {WEBKB_WORDS} binary words (WebKB, LINQS selection)"}
+    for name in ("university", "page_type"):
+        found[f"{name}_names"], found[name] = np.unique(pages[name].to_numpy(str), return_inverse=True)
+    return Bunch(data=data, **found)
 
 
 def load_access_control(name, verify=True):
@@ -115,7 +109,7 @@ def load_image(name):
     return load_sample_image(f"{name}.jpg") @ np.array([0.299, 0.587, 0.114])
 
 
-def load_yeast(subset="brown", impute=None):
+def load_yeast(subset="brown", *, impute=None):
     """Yeast gene expression: log ratios of genes (rows) in conditions (columns).
 
     Parameters
@@ -145,7 +139,7 @@ def load_yeast(subset="brown", impute=None):
     return yeast
 
 
-def load_mussel(path, impute=None, min_genes=2):
+def load_mussel(path, *, impute=None):
     """Gene expression of mussels over the year, from a file of the reader's own (it is not distributed with gencap).
 
     Parameters
@@ -153,7 +147,7 @@ def load_mussel(path, impute=None, min_genes=2):
     path : str or Path
         A table of log ratios as `load_expression` reads it, one column a month: all twelve, or without
         January (the reference), or the ten that are split into two views.
-    impute, min_genes
+    impute : {None, "mean", "knn"}
         As in `load_expression`.
 
     Returns
@@ -168,14 +162,12 @@ def load_mussel(path, impute=None, min_genes=2):
 
     Source: Banni et al. 2011, PLoS ONE 6:e18904 (295 genes x 12 months); document 000, section 7.1.
     """
-    mussel = load_expression(path, impute=impute, min_genes=min_genes)
+    mussel = load_expression(path, impute=impute)
     n_genes, n_months = mussel.data.shape
     if not 10 <= n_months <= 12:
         hint = " (months as lines? turn the table round)" if 10 <= n_genes <= 12 else ""
-        raise ValueError(
-            f"{path}: {n_genes} genes x {n_months} columns of values{hint}; accepted are 10 to 12, one a month "
-            "(January is the reference; the source uses the ten from March to December)"
-        )
+        accepted = "10 to 12, one a month (January is the reference; the source uses the ten from March to December)"
+        raise ValueError(f"{path}: {n_genes} genes x {n_months} columns of values{hint}; accepted are {accepted}")
     form = "" if n_genes == 295 else " (295 in the publication)"
     shape = f"{n_genes} mussel genes{form} x {n_months} months, from {Path(path).name}"
     mussel.description = f"{shape}; {missing_values(mussel.n_missing, impute)}"

@@ -76,13 +76,11 @@ def locate(name, verify=True):
     folder = os.environ.get("GENCAP_DATA")
     if state == "missing":
         tried = f" (GENCAP_DATA={folder!r} has no such file)" if folder else ""
-        raise FileNotFoundError(
-            f"{file} is not embedded{tried}: get it from {home}, bring it into the form that data/README.md names, "
-            f"and set the environment variable GENCAP_DATA to a folder that holds {file}"
-        )
+        help_ = f"set the environment variable GENCAP_DATA to a folder that holds {file} (data/README.md: its form)"
+        raise FileNotFoundError(f"{file} is not embedded{tried}: get it from {home}, then {help_}")
     if state == "other content":
-        message = f"{path} is not the registered {file}: sha256 {_sha256(path)}, "
-        message += f"accepted is {SOURCES[name]['sha256']}"
+        accepted = f"accepted is {SOURCES[name]['sha256']}"
+        message = f"{path} is not the registered {file}: sha256 {_sha256(path)}, {accepted}"
         if verify:
             raise ValueError(f"{message}; with verify=False it is read as it is")
         warnings.warn(f"{message}; it is read as it is", stacklevel=4)

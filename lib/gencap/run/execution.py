@@ -58,9 +58,7 @@ def execute(notebook, folder, environment=os.environ, progress=None, temporary=N
     from nbclient.exceptions import CellExecutionError, DeadKernelError
     from nbformat.v4 import new_output
 
-    environment = dict(environment) | ONE_THREAD | UTF8
-    for name in ("MPLBACKEND", "PYTHONSTARTUP"):
-        environment.pop(name, None)
+    environment = {k: v for k, v in environment.items() if k not in ("MPLBACKEND", "PYTHONSTARTUP")} | ONE_THREAD | UTF8
     if environment.get("GENCAP_DATA"):
         environment["GENCAP_DATA"] = os.path.abspath(environment["GENCAP_DATA"])
     for cell in notebook.cells:
@@ -95,10 +93,13 @@ def execute(notebook, folder, environment=os.environ, progress=None, temporary=N
                 lines.append(f"exit status of the kernel: {process.returncode}")
             if cell and not isinstance(error, CellExecutionError):
                 cell.outputs.append(new_output("error", ename=type(error).__name__, evalue=str(error), traceback=lines))
-            shown = [o for o in (cell or {}).get("outputs", []) if o.output_type == "error"]
-            plain = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(shown[-1].traceback if shown else lines))
-            error.record = {"cell": number if cell else None, "name": getattr(error, "ename", type(error).__name__)}
-            error.record |= {"message": getattr(error, "evalue", str(error)), "traceback": plain}
+            shown = [o.traceback for o in (cell or {}).get("outputs", []) if o.output_type == "error"] or [lines]
+            error.record = {
+                "cell": number if cell else None,
+                "name": getattr(error, "ename", type(error).__name__),
+                "message": getattr(error, "evalue", str(error)),
+                "traceback": re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(shown[-1])),
+            }
             raise
         finally:
             client.set_widgets_metadata()

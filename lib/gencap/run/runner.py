@@ -118,11 +118,7 @@ def _convert(text, type):
     """Text to a value of an annotated type: bool, int, float, str or list[one of them]."""
     several, one = re.fullmatch(_TYPE, type).groups()
     if several:
-        text = text.strip()
-        if text[:1] in ("[", "(") or text[-1:] in ("]", ")"):
-            if text[:1] + text[-1:] not in ("[]", "()"):
-                raise ValueError("a bracket without its other half")
-            text = text[1:-1]
+        text = re.sub(r"^(?:\[(.*)\]|\((.*)\))$", r"\1\2", text.strip())
         return [_convert(word.strip(" '\""), one) for word in text.rstrip().removesuffix(",").split(",")]
     if one == "bool":
         return bool(("false", "true").index(text.lower()))
@@ -151,7 +147,7 @@ def read_notebook(path):
             raise ValueError(f"it is of format {notebook.get('nbformat')}, accepted is 4; Jupyter saves it as that")
         validate(notebook)
         return to_notebook(notebook)
-    except (AttributeError, OSError, ValueError, RecursionError, ValidationError) as error:
+    except (AttributeError, OSError, RecursionError, TypeError, ValueError, ValidationError) as error:
         raise ParameterError(f"{path} cannot be read as a notebook: {' '.join(str(error).split())[:300]}") from None
 
 
@@ -208,14 +204,13 @@ def inputs(path, values):
     cells = [(c.cell_type, c.source) for c in read_notebook(path).cells]
     extra = Path(os.environ.get("GENCAP_DATA") or os.devnull)
     sizes = sorted((f.name, f.stat().st_size) for f in extra.iterdir() if f.is_file()) if extra.is_dir() else []
-    constraints = project_folder() / "constraints.txt"
     return {
         "notebook": fingerprint(cells),
         "code": fingerprint([source for kind, source in cells if kind == "code"]),
         "lib": fingerprint(_files(PACKAGE, "*.py")),
         "data": fingerprint([_files(data_path(""), "*"), sizes]),
         "parameters": fingerprint(values),
-        "constraints": fingerprint(constraints.read_text(encoding="utf-8") if constraints.is_file() else ""),
+        "constraints": fingerprint([f.read_text(errors="replace") for f in project_folder().glob("constraints.txt")]),
         "packages": {name: versions()[name] for name in ("python", *PACKAGES) if name in versions()},
     }
 
@@ -273,15 +268,13 @@ def read_record(path):
 @functools.cache
 def versions():
     """Return {package: version} of what a result may depend on, with platform and processor."""
+    from llvmlite.binding import get_host_cpu_name  # numba compiles for this one
+
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[package] = importlib.metadata.version(package)
-    model = None
-    with contextlib.suppress(OSError):
-        model = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-    processor = model[1] if model else platform.processor() or platform.machine()
-    return found | {"platform": platform.platform(terse=True), "processor": processor}
+    return found | {"platform": platform.platform(terse=True), "processor": get_host_cpu_name()}
 
 
 def _begun(path, values, changed):
@@ -322,16 +315,18 @@ def run(path, values, progress=None):
         A cell raised, or the kernel died. The notebook up to it is kept as failed-NAME.ipynb, and no other result
         stands beside it.
     """
-    from nbformat.v4 import writes
-    from papermill.parameterize import parameterize_notebook
+    from nbformat.v4 import new_code_cell, upgrade, writes
+    from papermill.translators import PythonTranslator
 
     path, folder = Path(path).resolve(), run_folder(Path(path).resolve(), values)
     notebook, known = read_notebook(path), parameters(path)
     changed = {k: v for k, v in values.items() if v != known[k].default}
     record = _begun(path, values, changed) | {"inputs": inputs(path, values)}
-    if changed:
-        notebook.metadata.setdefault("papermill", {})
-        notebook = parameterize_notebook(notebook, changed, kernel_name="python3", language="python")
+    if changed:  # into a cell of their own, as papermill does
+        cells = [cell for cell in upgrade(notebook).cells if "injected-parameters" not in cell.metadata.get("tags", [])]
+        place = next(n for n, cell in enumerate(cells, start=1) if "parameters" in cell.metadata.get("tags", []))
+        cell = new_code_cell(PythonTranslator.codify(changed), metadata={"tags": ["injected-parameters"]})
+        notebook.cells = [*cells[:place], cell, *cells[place:]]
     folder.mkdir(parents=True, exist_ok=True)
     _clear_killed(folder.parents[1])
     start, error = time.perf_counter(), None

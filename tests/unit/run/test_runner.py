@@ -23,7 +23,7 @@ seed: int = 7  # random seed, 0..1000
 noise: float = 0.5  # share of replaced edges, 0..1
 shifts: list[float] = [0.5, 1.0]  # shifts to try, -5..5
 paired: bool = False  # start from the first data set
-note = "free"
+note: str = "free"
 """
 
 
@@ -202,6 +202,7 @@ def test_a_file_that_is_no_notebook_is_refused(project, capsys, text):
         "seed: int = 1\nseed += 1",
         "sigma: float | None = None",
         "sigma = None",
+        "note = 'without a type'",
         "sigma: Optional[float] = 1.0",
         "sizes: list[list[int]] = [[1]]",
         "colours: dict = {}",
@@ -212,14 +213,10 @@ def test_a_parameters_cell_of_another_form_is_refused(tmp_path, source):
         runner.parameters(notebook(tmp_path / "a.ipynb", parameters=source))
 
 
-def test_lists_without_annotation_have_the_type_of_their_entries(tmp_path):
-    path = notebook(tmp_path / "a.ipynb", parameters='names = ["a"]\nsizes = (1, 2)\nnothing = []')
-    assert [p.type for p in runner.parameters(path).values()] == ["list[str]", "tuple[int]", "list[float]"]
-    assert runner.read_values(path, [("names", "b, 'c'"), ("sizes", "3")]) == {
-        "names": ["b", "c"],
-        "sizes": [3],
-        "nothing": [],
-    }
+def test_words_of_a_list_may_stand_in_quotes(tmp_path):
+    path = notebook(tmp_path / "a.ipynb", parameters='names: list[str] = ["a"]\nsizes: list[int] = []  # of "# groups"')
+    assert runner.read_values(path, [("names", "b, 'c'"), ("sizes", "3")]) == {"names": ["b", "c"], "sizes": [3]}
+    assert runner.parameters(path)["sizes"].comment == 'of "# groups"'
 
 
 CELL = {"cell_type": "code", "source": "1", "metadata": {}, "outputs": [], "execution_count": None}
@@ -412,6 +409,11 @@ def test_every_input_counts(project, monkeypatch):
         return {k for k, v in runner.inputs(path, values).items() if v != before[k]}
 
     assert changed(values | {"seed": 8}) == {"parameters"}
+    (project / "library" / "models").mkdir(parents=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "PACKAGE", project / "library")
+        assert changed() == {"lib"}
+    assert runner.PACKAGE == Path(__main__.__file__).parent  # all wings
     (project / "constraints.txt").write_text("numpy==2.0\n", encoding="utf-8")
     assert changed() == {"constraints"}
     (project / "constraints.txt").unlink()
