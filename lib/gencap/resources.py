@@ -22,6 +22,12 @@ def data_path(name=""):
     ------
     FileNotFoundError
         No such file in either place.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.resources.data_path("published/claims.csv").name
+    'claims.csv'
     """
     for folder in (PACKAGE / "data", PACKAGE.parents[1] / "data"):
         if (folder / name).exists():
@@ -30,7 +36,14 @@ def data_path(name=""):
 
 
 def embedded_rows(name, key):
-    """Rows of an embedded CSV file: {value in the column `key`: {column: text}}, in the order of the file."""
+    """Rows of an embedded CSV file: {value in the column `key`: {column: text}}, in the order of the file.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.resources.embedded_rows("sources.csv", "name")["webkb"]["file"]
+    'webkb_linqs_877x1703.tsv.gz'
+    """
     with data_path(name).open(encoding="utf-8", newline="") as file:
         return {row[key]: row for row in csv.DictReader(file)}
 

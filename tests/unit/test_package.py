@@ -18,6 +18,11 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = gencap.nonsense
 
 
+def test_the_data_room_gives_its_own_names_and_none_that_it_imports():
+    assert gencap.datasets.FIVE_CENTERS.shape == (5, 2) and callable(gencap.datasets.load_expression)
+    assert not {"np", "pandas", "Bunch", "check_integer"} & set(vars(gencap.datasets))
+
+
 def test_importing_the_package_loads_no_plotting_and_no_widgets():
     code = (
         "import sys, gencap as gc; gc.claims; gc.Trajectory;"

@@ -399,6 +399,15 @@ def load_expression(
     -----
     UserWarning
         What was left out or renamed; what looks like annotation, a spreadsheet's date or no logarithm.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> from gencap.resources import data_path
+    >>> path = data_path("yeast_brown2000_186x79.csv")
+    >>> table = gc.datasets.load_expression(path, class_column="function", impute="mean")
+    >>> table.data.shape, table.n_missing, table.conditions[0].item()
+    ((186, 79), 214, 'alpha_0')
     """
     check_option("values", values, ("log", "raw", "counts"))
     check_option("orientation", orientation, ("genes", "conditions"))

@@ -51,6 +51,13 @@ def paired_gaussian_sources(n_objects, centers, variance=1.0, random_state=None,
     ------
     ValueError
         N < K, sizes that do not sum to N, a negative variance, centers that are not a finite (K, D) array.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X1, X2, labels = gc.datasets.paired_gaussian_sources(6, [[0, 0], [5, 5]], 0.1, random_state=0)
+    >>> X1.shape, labels.tolist()
+    ((6, 2), [0, 1, 0, 1, 0, 1])
     """
     centers = as_array("centers", centers, np.float64)
     if centers.ndim != 2 or 0 in centers.shape or not np.isfinite(centers).all():
@@ -68,12 +75,28 @@ def paired_gaussian_sources(n_objects, centers, variance=1.0, random_state=None,
 
 
 def five_gaussians(n_objects=10000, random_state=None):
-    """Five overlapping sources in the plane, Sigma = I/2; X1, X2 (N, 2) and labels (document 000, section 5.4)."""
+    """Five overlapping sources in the plane, Sigma = I/2; X1, X2 (N, 2) and labels (document 000, section 5.4).
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X1, X2, labels = gc.datasets.five_gaussians(10, random_state=0)
+    >>> X1.shape, labels.max().item()
+    ((10, 2), 4)
+    """
     return paired_gaussian_sources(n_objects, FIVE_CENTERS, 0.5, random_state)
 
 
 def four_gaussians(variance, n_objects=800, random_state=None):
-    """Four sources at (+-4, +-4), Sigma = variance I; X1, X2 (N, 2) and labels (document 000, section 6.1.1)."""
+    """Four sources at (+-4, +-4), Sigma = variance I; X1, X2 (N, 2) and labels (document 000, section 6.1.1).
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X1, X2, labels = gc.datasets.four_gaussians(5, n_objects=8, random_state=0)
+    >>> labels.tolist()
+    [0, 1, 2, 3, 0, 1, 2, 3]
+    """
     return paired_gaussian_sources(n_objects, FOUR_CENTERS, variance, random_state)
 
 
@@ -87,7 +110,16 @@ def two_sources_high_dimensional(n_objects, n_features, distance=4.5, random_sta
     X1, X2 : ndarray, shape (N, D)
     labels : ndarray of int64, shape (N,)
 
-    Source: document 000, section 5.5.1.
+    References
+    ----------
+    .. [1] Document 000, section 5.5.1.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X1, X2, labels = gc.datasets.two_sources_high_dimensional(10, 100, random_state=0)
+    >>> X1.shape
+    (10, 100)
     """
     n_features = check_integer("n_features", n_features, 2)
     apart = check_number("distance", distance, 0.0) * np.sqrt(100 / n_features)
@@ -102,7 +134,16 @@ def three_sources(separation, sizes=(100, 100, 300), random_state=None):
     X1, X2 : ndarray, shape (N, 2)
     labels : ndarray of int64, shape (N,)
 
-    Source: document 000, section 6.2.2, Figs 24 and 25 (sizes 1:1:3 have 1.37 bits).
+    References
+    ----------
+    .. [1] Document 000, section 6.2.2, Figs 24 and 25 (sizes 1:1:3 have 1.37 bits).
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X1, X2, labels = gc.datasets.three_sources(4, (1, 1, 3), random_state=0)
+    >>> labels.tolist()
+    [0, 1, 2, 2, 2]
     """
     separation = check_number("separation", separation, 0.0)
     corners = separation * np.array([(0, 0), (1, 0), (0.5, np.sqrt(0.75))])
@@ -114,7 +155,16 @@ def two_clouds(variance, n_per_cloud=100, distance=2.83, random_state=None):
 
     The same `random_state` gives the same standard normal numbers at every variance.
 
-    Source: document 000, section 6.1.3, Fig 23.
+    References
+    ----------
+    .. [1] Document 000, section 6.1.3, Fig 23.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X, labels = gc.datasets.two_clouds(0.1, n_per_cloud=3, random_state=0)
+    >>> X.shape, labels.tolist()
+    ((6, 2), [0, 0, 0, 1, 1, 1])
     """
     n_per_cloud = check_integer("n_per_cloud", n_per_cloud)
     deviation = np.sqrt(check_number("variance", variance, 0.0))
@@ -125,7 +175,16 @@ def two_clouds(variance, n_per_cloud=100, distance=2.83, random_state=None):
 
 
 class PairedGraphs(tuple):
-    """Two similarity matrices (N, N) of the same objects, with `labels` (N,): the planted groups."""
+    """Two similarity matrices (N, N) of the same objects, with `labels` (N,): the planted groups.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> graphs = gc.datasets.planted_correlation_graphs(6, n_clusters=2, random_state=0)
+    >>> first, second = graphs
+    >>> first.shape, graphs.labels.tolist()
+    ((6, 6), [0, 1, 0, 1, 0, 1])
+    """
 
     def __new__(cls, graphs, labels):
         pair = super().__new__(cls, graphs)
@@ -174,7 +233,19 @@ def planted_correlation_graphs(n_objects, n_clusters=5, complexity=0.35, noise=0
     PairedGraphs
         Two float32 matrices (N, N), symmetric, entries +-1, zero diagonal; `.labels` (N,).
 
-    Source: document 000, section 6.3.1 (construction before Fig 27) and 3.5; document 002, Fig 5.
+    References
+    ----------
+    .. [1] Document 000, section 6.3.1 (construction before Fig 27) and 3.5; document 002, Fig 5.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> graphs = gc.datasets.planted_correlation_graphs(4, n_clusters=2, complexity=0, noise=0, random_state=0)
+    >>> graphs[0].astype(int)
+    array([[ 0, -1,  1, -1],
+           [-1,  0, -1,  1],
+           [ 1, -1,  0, -1],
+           [-1,  1, -1,  0]])
     """
     n_clusters = check_integer("n_clusters", n_clusters)
     complexity = check_number("complexity", complexity, 0.0, 1.0)
@@ -203,7 +274,19 @@ def planted_group_graphs(n_per_group=100, noise=0.5, random_state=None):
         Two float32 matrices (N, N), N = 4 n_per_group, symmetric, zero diagonal. `.labels` are the groups 0..3, in
         blocks; Min Cut's true clusters are `labels // 2`, Max Cut's `labels % 2`.
 
-    Source: document 000, section 6.3.3, Eqs 147 and 148.
+    References
+    ----------
+    .. [1] Document 000, section 6.3.3, Eqs 147 and 148.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> graphs = gc.datasets.planted_group_graphs(1, noise=0, random_state=0)
+    >>> graphs[0].astype(int)
+    array([[ 0,  2, -2, -1],
+           [ 2,  0, -1, -2],
+           [-2, -1,  0,  2],
+           [-1, -2,  2,  0]])
     """
     labels = np.repeat(np.arange(4), check_integer("n_per_group", n_per_group))
     noise = check_number("noise", noise, 0.0, 1.0)
@@ -234,7 +317,16 @@ def kary_code_pair(n_objects, n_clusters, error_rate, random_state=None):
     sent, received : ndarray of int64, shape (N,)
         Every symbol is sent equally often (within one).
 
-    Source: document 000, section 4.3, Eqs 48 to 57.
+    References
+    ----------
+    .. [1] Document 000, section 4.3, Eqs 48 to 57.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> sent, received = gc.datasets.kary_code_pair(1000, 4, error_rate=0.1, random_state=0)
+    >>> bool(0.05 < (sent != received).mean() < 0.15)
+    True
     """
     n_objects = check_integer("n_objects", n_objects)
     n_clusters = check_integer("n_clusters", n_clusters, 2)
@@ -276,7 +368,16 @@ def boolean_roles(kind, flip=0.05, n_users=None, n_permissions=None, n_roles=Non
     Bunch
         data, clean (users, permissions), assignments (users, roles), roles (roles, permissions), all bool.
 
-    Source: document 002, sections 4.2 and 5; the generators are modelled on its description, not copies of it.
+    References
+    ----------
+    .. [1] Document 002, sections 4.2 and 5; the generators are modelled on its description, not copies of it.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> access = gc.datasets.boolean_roles("pairs", flip=0.05, random_state=0)
+    >>> access.data.shape, access.roles.shape
+    ((600, 120), (12, 120))
     """
     check_option("kind", kind, tuple(ROLE_SIZES))
     names, given = ("n_users", "n_permissions", "n_roles"), (n_users, n_permissions, n_roles)

@@ -18,9 +18,16 @@ def image_patches(image, size=8):
     -------
     ndarray, shape (height // size * (width // size), size ** 2)
 
-    Source
-    ------
-    002 section 4.1.
+    References
+    ----------
+    .. [1] Document 002, section 4.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.datasets.images import image_patches
+    >>> image_patches(np.arange(16).reshape(4, 4), size=2)[1]
+    array([2., 3., 6., 7.])
     """
     image = check_vectors("image", image)
     size = check_integer("size", size, 1, min(image.shape), "smaller edge of the image")
@@ -41,6 +48,14 @@ def image_from_patches(patches, width):
     Returns
     -------
     ndarray, shape (n_patches // columns * size, columns * size) with columns = width // size
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.datasets.images import image_from_patches, image_patches
+    >>> image = np.arange(16.0).reshape(4, 4)
+    >>> np.array_equal(image_from_patches(image_patches(image, size=2), width=4), image)
+    True
     """
     patches = check_vectors("patches", patches)
     size = round(patches.shape[1] ** 0.5)
@@ -56,7 +71,15 @@ def image_from_patches(patches, width):
 
 
 def psnr(reference, image, peak=255.0):
-    """Peak signal-to-noise ratio 20 log10(peak / root mean squared error), in dB; infinite for equal images."""
+    """Peak signal-to-noise ratio 20 log10(peak / root mean squared error), in dB; infinite for equal images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.datasets.images import psnr
+    >>> round(psnr(np.zeros((2, 2)), np.full((2, 2), 25.5)).item(), 6)
+    20.0
+    """
     reference, image = check_vectors("reference", reference), check_vectors("image", image)
     check_same_shape("image", image, "reference", reference)
     return psnr_of_error(np.mean((reference - image) ** 2), peak)

@@ -55,7 +55,15 @@ def load_webkb(verify=True):
     FileNotFoundError
         There is none.
 
-    Source: CMU WebKB, LINQS selection (document 001, section 8.2).
+    References
+    ----------
+    .. [1] CMU WebKB, LINQS selection (document 001, section 8.2).
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.datasets.load_webkb().data.shape  # doctest: +SKIP
+    (877, 1703)
     """
     path, pages = _read("webkb", verify, ["university", "page_type", "word_ids"], str)
     words = pages.word_ids.str.split().explode().dropna()
@@ -91,7 +99,15 @@ def load_access_control(name, verify=True):
     FileNotFoundError
         There is none.
 
-    Source: HP Labs, Ene et al., SACMAT 2008 (document 002, sections 4 and 5).
+    References
+    ----------
+    .. [1] HP Labs, Ene et al., SACMAT 2008 (document 002, sections 4 and 5).
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.datasets.load_access_control("domino").data.shape  # doctest: +SKIP
+    (79, 231)
     """
     check_option("name", name, _CONFIGURATIONS)
     path, pairs = _read(f"access_{name}", verify, ["user", "permission"], np.int64)
@@ -104,7 +120,14 @@ def load_access_control(name, verify=True):
 
 
 def load_image(name):
-    """A grey photograph, float64 (height, width) in 0..255; "china" or "flower", which scikit-learn ships."""
+    """A grey photograph, float64 (height, width) in 0..255; "china" or "flower", which scikit-learn ships.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.datasets.load_image("china").shape
+    (427, 640)
+    """
     check_option("name", name, ("china", "flower"))
     return load_sample_image(f"{name}.jpg") @ np.array([0.299, 0.587, 0.114])
 
@@ -130,7 +153,16 @@ def load_yeast(subset="brown", *, impute=None):
     ValueError
         Unknown subset or impute.
 
-    Source: Brown et al. 2000; Spellman et al. 1998; Eisen et al. 1998 (document 000, chapter 7).
+    References
+    ----------
+    .. [1] Brown et al. 2000; Spellman et al. 1998; Eisen et al. 1998 (document 000, chapter 7).
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> yeast = gc.datasets.load_yeast("brown")
+    >>> yeast.data.shape, yeast.class_names.tolist()
+    ((186, 79), ['Proteas', 'Resp', 'Ribo'])
     """
     description, class_column = _YEAST[check_option("subset", subset, tuple(_YEAST))]
     check_option("impute", impute, tuple(IMPUTED))
@@ -160,7 +192,15 @@ def load_mussel(path, *, impute=None):
     ValueError
         As `load_expression`, or other than 10 to 12 columns.
 
-    Source: Banni et al. 2011, PLoS ONE 6:e18904 (295 genes x 12 months); document 000, section 7.1.
+    References
+    ----------
+    .. [1] Banni et al. 2011, PLoS ONE 6:e18904 (295 genes x 12 months); document 000, section 7.1.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.datasets.load_mussel("mussel.csv", impute="mean").data.shape  # doctest: +SKIP
+    (295, 12)
     """
     mussel = load_expression(path, impute=impute)
     n_genes, n_months = mussel.data.shape

@@ -37,7 +37,14 @@ _session = {}
 
 @functools.cache
 def published():
-    """Return the ledger: {id: row as dict of str}, in the order of the file."""
+    """Return the ledger: {id: row as dict of str}, in the order of the file.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.claims.published()["cc-075"]["published"]
+    '5'
+    """
     return embedded_rows("published/claims.csv", "id")
 
 
@@ -70,6 +77,12 @@ def check(id, obtained, *, holds=None, part=None, corrected=False, needs=None, r
         Unknown id, wrong number of values, `holds` missing or not allowed.
     TypeError
         A word or another object where a computed bool is due.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.claims.check("cc-075", 5, holds=5 == 5)
+    cc-075: published 5 | reproduced
     """
     if (row := published().get(id)) is None:
         near = difflib.get_close_matches(str(id), published(), n=3, cutoff=0.4)
@@ -95,7 +108,16 @@ def check(id, obtained, *, holds=None, part=None, corrected=False, needs=None, r
 
 
 class table(pandas.DataFrame):
-    """The claims checked so far in this session: a pandas DataFrame that a notebook shows with whole texts."""
+    """The claims checked so far in this session: a pandas DataFrame that a notebook shows with whole texts.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.claims.check("cc-075", 5, holds=5 == 5)
+    cc-075: published 5 | reproduced
+    >>> gc.claims.table().set_index("id").verdict["cc-075"]
+    'reproduced'
+    """
 
     def __init__(self):
         rows = [published()[r["id"]] | r | {"obtained": show(r["obtained"])} for r in _session.values()]

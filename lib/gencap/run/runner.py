@@ -73,20 +73,11 @@ class Parameter:
     default: object
     comment: str
 
-    @property
-    def options(self):
+    def __post_init__(self):
         found = re.search(r"one of:([^;]*)", self.comment)
-        return [word.strip() for word in found[1].split(",")] if found else None
-
-    @property
-    def range(self):
-        found = re.search(rf"({_NUMBER})\.\.({_NUMBER})", self.comment)
-        return (float(found[1]), float(found[2])) if found and "str" not in self.type else None
-
-    @property
-    def is_path(self):
-        named = re.search(r"\b(file|folder|path|table)\b", self.comment)
-        return self.type == "str" and not self.options and named is not None
+        self.options = found and [word.strip() for word in found[1].split(",")]
+        found = None if "str" in self.type else re.search(rf"({_NUMBER})\.\.({_NUMBER})", self.comment)
+        self.range = found and tuple(map(float, found.groups()))
 
     def __str__(self):
         return f"{self.name} ({self.type}, default {self.default!r}" + (f"; {self.comment})" if self.comment else ")")
@@ -103,7 +94,8 @@ class Parameter:
             value = _convert(text, self.type)
         except ValueError:
             raise ParameterError(f"{self.name}: {text!r} is not of type {self.type}; accepted is {self}") from None
-        if self.is_path and value and "://" not in value:
+        named = re.search(r"\b(file|folder|path|table)\b", self.comment)
+        if self.type == "str" and named and not self.options and value and "://" not in value:
             return os.path.abspath(value)
         if value != self.default:
             special = [float(v) for v in re.findall(rf"({_NUMBER}) (?:=|stands for) ", self.comment)]
@@ -332,22 +324,20 @@ def run(path, values, progress=None):
     start, error = time.perf_counter(), None
     with tempfile.TemporaryDirectory(prefix=_running(), dir=folder, ignore_cleanup_errors=True) as temporary:
         claims_file = Path(temporary) / "claims.jsonl"
-        environment = os.environ | {claims.RECORD_FILE: str(claims_file)}
-        environment.pop(claims.OTHER_PARAMETERS, None)
-        if changed.keys() - {"profile"}:
-            environment[claims.OTHER_PARAMETERS] = ", ".join(f"{k}={v!r}" for k, v in changed.items())
+        others = ", ".join(f"{k}={v!r}" for k, v in changed.items()) if changed.keys() - {"profile"} else ""
+        environment = os.environ | {claims.RECORD_FILE: str(claims_file), claims.OTHER_PARAMETERS: others}
         try:
             execute(notebook, path.parent, environment, progress, temporary)
         except Exception as raised:  # whatever ended the cells, what was computed is kept
             if not (error := getattr(raised, "record", None)):
                 raise
-        lines = claims_file.read_text(encoding="utf-8").splitlines(keepends=True) if claims_file.exists() else []
-    whole = [line for line in lines if line.endswith("\n")]  # a kernel may die while it writes one
+        # Whole lines only: a kernel may die while it writes one.
+        lines = claims_file.read_text(encoding="utf-8").split("\n")[:-1] if claims_file.exists() else []
     record |= {
         "seconds": round(time.perf_counter() - start, 2),
         "status": "failed" if error else "done",
         "error": error,
-        "claims": list({c["id"]: c | {"rule": _rule(c["id"])} for c in map(json.loads, whole)}.values()),
+        "claims": list({c["id"]: c | {"rule": _rule(c["id"])} for c in map(json.loads, lines)}.values()),
     }
     # run.json goes first and comes last: whatever stands in the folder without it counts as nothing.
     results = [kept_notebook(path, values, failed) for failed in (False, True)]
