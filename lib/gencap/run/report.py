@@ -29,12 +29,8 @@ def _plain(value):
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text)} characters)"
 
 
-def _css(verdict):
-    return re.sub(r"\W+", "-", verdict).strip("-")
-
-
 _TEMPLATE = Environment(autoescape=True, finalize=_plain, loader=FileSystemLoader(Path(__file__).parent))
-_TEMPLATE.globals |= {"band": claims.band, "show": claims.show, "css": _css}
+_TEMPLATE.globals |= {"band": claims.band, "show": claims.show, "failure": runner.failure}
 
 
 def count(found, ledger=()):
@@ -97,19 +93,16 @@ def _name(record):
 
 def _run(record):
     """What the page shows of a run."""
-    started = record.get("started", "").removesuffix("+00:00").replace("T", " ")
-    run = record | {"name": _name(record), "started": started}
-    failed, older = record["status"] == "failed", record.get("stale")
-    status = "failed" if failed else count([c | {"older": older} for c in record["claims"]])
-    run["text"] = f"{record['seconds']:.0f} s, {status}"
-    run["failure"] = failed and runner.failure(record)
+    failed = record["status"] == "failed"
+    said = "failed" if failed else count([c | {"older": record.get("stale")} for c in record["claims"]])
+    run = record | {"name": _name(record), "text": f"{record['seconds']:.0f} s, {said}"}
     with contextlib.suppress(Exception):  # a name, a title or a picture: nothing of these ends a report
         kept = runner.kept_notebook(project_folder() / record["notebook"], record["parameters"], failed)
         if (page := kept.with_suffix(".html")).exists():
             run["page"] = quote(os.fsencode(page.relative_to(project_folder() / "build").as_posix()))
         notebook = json.loads(kept.read_text(encoding="utf-8"))
         text = "\n".join("".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown")
-        run["title"] = (re.search("^# (.*)", text, re.MULTILINE) or [None, None])[1]
+        run["title"] = next(iter(re.findall("^# (.*)", text, re.MULTILINE)), None)
         run["picture"] = _picture(notebook)
     return run
 
