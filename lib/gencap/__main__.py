@@ -25,9 +25,9 @@ def main(words=None):
     for command, options in COMMANDS.items():
         added = commands.add_parser(command.__name__.strip("_"), help=command.__doc__)
         added.set_defaults(command=command)
-        added._negative_number_matcher = re.compile("-[^-]")  # a value may begin like -3e-1, -0.5,-1 or -inf
         for name, settings in options.items():
             added.add_argument(name, **settings)
+        added._negative_number_matcher = re.compile("-[^-]")  # a value may begin like -3e-1, -0.5,-1 or -inf
     arguments = vars(parser.parse_args(words))
     try:
         return arguments.pop("command")(**arguments) or 0

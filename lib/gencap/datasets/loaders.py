@@ -8,7 +8,7 @@ from sklearn.datasets import load_sample_image
 from sklearn.utils import Bunch
 
 from ..checks import check_option
-from .expression import IMPUTED, load_expression, missing_values
+from .expression import load_expression, missing_values
 from .sources import SOURCES, locate
 
 __all__ = ["load_access_control", "load_image", "load_mussel", "load_webkb", "load_yeast"]
@@ -165,7 +165,6 @@ def load_yeast(subset="brown", *, impute=None):
     ((186, 79), ['Proteas', 'Resp', 'Ribo'])
     """
     description, class_column = _YEAST[check_option("subset", subset, tuple(_YEAST))]
-    check_option("impute", impute, tuple(IMPUTED))
     yeast = load_expression(locate(f"yeast_{subset}"), impute=impute, class_column=class_column)
     yeast.description = f"{description}; {missing_values(yeast.n_missing, impute)}"
     return yeast

@@ -17,7 +17,6 @@ every processor.
 import difflib
 import functools
 import json
-import numbers
 import operator
 import os
 import re
@@ -218,8 +217,8 @@ def show(value):
     """A recorded value for a reader: four significant digits, lists separated by ';'."""
     if isinstance(value, dict):
         return "; ".join(f"{k} {show(v)}" for k, v in value.items())
-    if isinstance(value, list | tuple | np.ndarray):
-        return "; ".join(f"({show(v)})" if isinstance(v, list | tuple | dict) else show(v) for v in value)
-    if isinstance(value, bool | numbers.Integral) or not isinstance(value, numbers.Real):
-        return "" if value is None else str(value)
-    return f"{value + 0.0:.4g}"
+    if isinstance(value, list):
+        return "; ".join(f"({show(v)})" if isinstance(v, list | dict) else show(v) for v in value)
+    if isinstance(value, float):
+        return f"{value + 0.0:.4g}"
+    return "" if value is None else str(value)
