@@ -151,27 +151,26 @@ class _Table:
 
     def __init__(self, path, orientation, class_column, annotations):
         self.path, self.labels, self.notes = path, None, []
-        rows, lines, first = self._read_rows()
-        header, upper = rows[0], [name.upper() for name in rows[0]]
-        weights = {j for j, name in enumerate(upper) if name in ("GWEIGHT", "GORDER")}
-        nodes = {j for j, name in enumerate(upper) if name == "GID" and all(_NODE.fullmatch(r[j]) for r in rows[1:])}
+        cells, lines, first = self._read_rows()
+        header, columns = cells[0], np.arange(cells.shape[1])
+        upper = np.array([name.upper() for name in header])
+        weights = np.isin(upper, ["GWEIGHT", "GORDER"])
+        nodes = (upper == "GID") & [all(map(_NODE.fullmatch, column)) for column in cells[1:].T]
         named = set(annotations or ()) - {class_column}
-        out = weights | nodes | {j for j, name in enumerate(header) if name in named}
-        # The first column that is not left out holds the identifiers.
-        own = next((j for j in range(len(header)) if j not in out), 0)
-        if unknown := named - set(header) - {row[own] for row in rows}:
+        out = weights | nodes | [name in named for name in header]
+        own = int(out.argmin())  # the first column that is not left out holds the identifiers
+        if unknown := named.difference(header, cells[:, own]):
             raise ValueError(f"{path}: annotations name {_some(sorted(unknown))}, accepted are e.g. {_some(header)}")
-        start = next((j for j in range(own + 1, len(header)) if j not in out and upper[j] != "NAME"), len(header))
-        if weights or nodes or "NAME" in upper[own + 1 : start]:
+        start = min(columns[(columns > own) & ~out & (upper != "NAME")], default=len(columns))
+        if (weights | nodes).any() or "NAME" in upper[own + 1 : start]:
             self.form = "Cluster/TreeView"
         # Annotation stands before the genes' weights, as the format has it, unless the values do.
-        first = max([start, first, *(j + 1 for j in weights if j + 2 < len(header))])
+        first = max([start, first, *columns[1:-1][weights[:-2]]])
         # A class may stand in a column of annotation; a spreadsheet may leave empty columns behind.
-        columns = [j for j in range(own + 1, len(header)) if j not in out and (j >= first or header[j] == class_column)]
-        columns = [own] + [j for j in columns if any(row[j] for row in rows)]
-        kept = [i for i, row in enumerate(rows) if not i or row[own] not in named.difference(header)]
-        self.cells = np.array([[rows[i][j] for j in columns] for i in kept], dtype=object)
-        self.places = [np.array(lines)[kept], np.array(columns) + 1]
+        taken = (columns > own) & ~out & ((columns >= first) | (header == class_column)) & (cells != "").any(axis=0)
+        taken[own] = True
+        kept = np.append(True, [name not in named.difference(header) for name in cells[1:, own]])
+        self.cells, self.places = cells[kept][:, taken], [lines[kept], columns[taken] + 1]
         self.turned = orientation == "conditions"
         self.other_way = f"orientation={'genes' if self.turned else 'conditions'!r}"
         if self.turned:
@@ -179,7 +178,7 @@ class _Table:
         self._check_names()
 
     def _read_rows(self):
-        """Rows of stripped cells, the first is the header; the lines they begin on; where values begin at the least."""
+        """Stripped cells (lines, columns), the header first; the lines they stand in; where values begin at least."""
         file_lines = _read_lines(self.path)
         self.form, sep, part, titles, sizes = _table_part(self.path, file_lines)
         self.commas, first = sep == ";", 1
@@ -218,7 +217,7 @@ class _Table:
         if self.form == "GCT":  # a column of descriptions; in version 1.3 also more, and lines that describe samples
             first, above = 1 + sum(sizes[2:3] or [1]), sum(sizes[3:4])
             del rows[1 : above + 1], lines[1 : above + 1]
-        return rows, lines, first
+        return np.array(rows, dtype=object), np.array(lines), first
 
     def _check_names(self):
         """Identifiers have to differ, arrays are made to; names that are all numbers could be data."""
@@ -295,9 +294,9 @@ class _Table:
         """Values (N, D), NaN where missing, after what is left out."""
         cells = self.cells[1:, 1:]
         if self.commas and (commas := [cell for cell in cells.flat if "," in cell]):
-            points = np.array([["." in cell for cell in row] for row in cells])
+            points = np.char.find(cells.astype(str), ".") >= 0
             self.refuse(points, f"a point, but {commas[0]!r} has a decimal comma; accepted is one of them")
-            cells = np.array([[cell.replace(",", ".") for cell in row] for row in cells], dtype=object)
+            cells = np.char.replace(cells.astype(str), ",", ".")
         numbers = _numbers(cells)
         text = np.equal(numbers, None).astype(bool)
         data = np.where(text, np.nan, numbers).astype(float)

@@ -8,26 +8,20 @@ found under a registered name with another checksum is refused: a result would b
 import hashlib
 import os
 import warnings
+from collections import namedtuple
 from pathlib import Path
-from typing import NamedTuple
 
 from ..resources import data_path, embedded_rows
 
 SOURCES = embedded_rows("sources.csv", "name")  # {name: {"file", "sha256", "home"}}, an embedded one without home
 
 
-class RegistryRow(NamedTuple):
+class RegistryRow(namedtuple("RegistryRow", "name file state path home")):
     """One line of `registry`.
 
-    state is "embedded", "GENCAP_DATA", "other content" (there, with another sha256) or "missing"; home is where the
-    public can get a file that is not embedded.
+    state is "embedded", "GENCAP_DATA", "other content" (there, with another sha256) or "missing"; path is None for a
+    missing file; home is where the public can get a file that is not embedded.
     """
-
-    name: str
-    file: str
-    state: str
-    path: Path | None
-    home: str
 
 
 def registry():
