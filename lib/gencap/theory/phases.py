@@ -7,20 +7,20 @@ Arous and Peche 2005).  With u = |mu1 - mu2| / sqrt(2 sigma0) the spike has the 
 and the transition lies at alpha_c = 4 u^-4.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from ..checks import check_number, check_seed, check_vectors
+from ..checks import check_number, check_same_shape, check_seed, check_vectors
 from ..trajectory import Trajectory, check_betas
 from ..views.measures import all_coordinates, few_coordinates
 
 SPLIT = 1e-6  # squared distance of two centroids, in that of the sources, from which they count as two
+TINY = np.nextafter(0, 1)  # the smallest number above 0
 
 
-@dataclass(eq=False)
-class OrderParameters:
+class OrderParameters(NamedTuple):
     """How far apart two estimated centroids are, and how much of it is along the true direction.
 
     Attributes
@@ -62,9 +62,7 @@ def order_parameters(trajectory, centers):
     if trajectory.n_clusters != 2:
         raise ValueError(f"trajectory has {trajectory.n_clusters} clusters, accepted is 2")
     centers = check_vectors("centers", centers)
-    wanted = trajectory.centroids.shape[1:]
-    if centers.shape != wanted:
-        raise ValueError(f"centers has shape {centers.shape}, accepted is {wanted}")
+    check_same_shape("centers", centers, "the centroids at one temperature", trajectory.centroids[0])
     truth = (centers[0] - centers[1]) / 2
     if not truth.any():
         raise ValueError("centers are equal, accepted are two different ones")
@@ -134,11 +132,11 @@ def learnable_cosine(alpha, u):
     float
         sqrt((1 - g / l^2) / (1 + g / l)) with g = 1 / alpha and the spike l = u^2 / 2; 0 below alpha_c.
     """
-    g, spike = 1 / check_number("alpha", alpha, np.nextafter(0, 1)), check_number("u", u, np.nextafter(0, 1)) ** 2 / 2
+    g, spike = _noise_and_spike(alpha, u)
     return float(np.sqrt((1 - g / spike**2) / (1 + g / spike))) if spike**2 > g else 0.0
 
 
-def critical_beta(alpha, u, variance=0.5):
+def critical_beta(alpha, u, *, variance=0.5):
     """Inverse temperature of the first split, 1 / (2 lambda_max), in the limit of large D.
 
     Parameters
@@ -154,7 +152,10 @@ def critical_beta(alpha, u, variance=0.5):
         1 / (2 sigma0 (1 + l) (1 + g / l)) above alpha_c, 1 / (2 sigma0 (1 + sqrt g)^2) below, where the split
         follows the noise.
     """
-    g, spike = 1 / check_number("alpha", alpha, np.nextafter(0, 1)), check_number("u", u, np.nextafter(0, 1)) ** 2 / 2
-    variance = check_number("variance", variance, np.nextafter(0, 1))
+    g, spike = _noise_and_spike(alpha, u)
     top = (1 + spike) * (1 + g / spike) if spike**2 > g else (1 + np.sqrt(g)) ** 2
-    return 1 / (2 * variance * top)
+    return 1 / (2 * check_number("variance", variance, TINY) * top)
+
+
+def _noise_and_spike(alpha, u):
+    return 1 / check_number("alpha", alpha, TINY), check_number("u", u, TINY) ** 2 / 2
