@@ -315,10 +315,9 @@ def _similarity(name, X, dtype, use_diagonal, centre):
     centre = centre and not sparse
     precision = np.finfo(np.result_type(given.dtype, np.float32) if centre else dtype).eps
     if dtype == np.float32 and 0.0 < spread < DIGITS * precision * abs(mean):
-        raise ValueError(
-            f"the entries of {name} differ by {spread:.2g} (standard deviation) around {mean:.6g}, accepted is "
-            f"{DIGITS * precision * abs(mean):.2g} and more, what precision resolves: subtract the constant they share"
-        )
+        found = f"the entries of {name} differ by {spread:.2g} (standard deviation) around {mean:.6g}"
+        accepted = f"{DIGITS * precision * abs(mean):.2g} and more, what precision resolves"
+        raise ValueError(f"{found}, accepted is {accepted}: subtract the constant they share")
     offset = mean if centre and spread < abs(mean) / DOMINANT else 0.0
     clear = not use_diagonal and bool(offset or diagonal.any())
     with np.errstate(over="ignore"):  # a diagonal that is not used

@@ -115,10 +115,8 @@ class Explorer(ipywidgets.VBox):
         self.picture = ipywidgets.Image(format="png", layout={"width": f"{100 * size[0]:.0f}px", "max_width": "100%"})
         self.picture.add_class("gencap-picture")
         self.text = ipywidgets.HTML().add_class("gencap-text")
-        self.sliders, looks = (
-            {},
-            {"style": {"description_width": "initial"}, "layout": {"width": "42em", "max_width": "100%"}},
-        )
+        self.sliders = {}
+        looks = {"style": {"description_width": "initial"}, "layout": {"width": "42em", "max_width": "100%"}}
         for name, axis in self.axes.items():
             options = [(axis.text(index), index) for index in range(len(axis.values))]
             slider = ipywidgets.SelectionSlider(options=options, description=axis.title, **looks)
@@ -223,6 +221,13 @@ class TemperatureExplorer(Explorer):
     TypeError, ValueError
         A run that returns something else, trajectories with different numbers of temperatures or objects, X of
         another length, `parameters` without a callable.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> run = gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]])
+    >>> gc.widgets.TemperatureExplorer(run)
+    TemperatureExplorer(temperature: 40)
     """
 
     def __init__(self, run, X=None, **parameters):
@@ -287,7 +292,16 @@ class TemperatureExplorer(Explorer):
 
 
 class ClusterCountExplorer(TemperatureExplorer):
-    """`TemperatureExplorer` with a slider for the number of clusters offered; `run(n_clusters=value)`."""
+    """`TemperatureExplorer` with a slider for the number of clusters offered; `run(n_clusters=value)`.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> def run(n_clusters):
+    ...     return gc.AnnealedKMeans(n_clusters, random_state=0).anneal([[0.0], [1.0], [9.0]])
+    >>> gc.widgets.ClusterCountExplorer(run, [1, 2])
+    ClusterCountExplorer(temperature: 40, n_clusters: 2)
+    """
 
     def __init__(self, run, n_clusters, X=None):
         super().__init__(run, X, n_clusters=n_clusters)

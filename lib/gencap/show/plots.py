@@ -36,7 +36,14 @@ SETTINGS = matplotlib.rc_params_from_file(Path(__file__).with_name("lesson.mplst
 
 @contextlib.contextmanager
 def style():
-    """Context in which the figures of the suite are drawn; nothing remains changed after it."""
+    """Context in which the figures of the suite are drawn; nothing remains changed after it.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> with gc.plots.style():
+    ...     ax = gc.plots.labels_scatter([[0, 0], [1, 1]], [0, 1])
+    """
     with matplotlib.rc_context(SETTINGS):
         yield
         interactive = matplotlib.is_interactive()
@@ -127,6 +134,13 @@ def cluster_order(trajectory):
     -------
     ndarray of int, shape (K,)
         Clusters from left to right.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> run = gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]])
+    >>> sorted(gc.plots.cluster_order(run).tolist())
+    [0, 1]
     """
     groups = [trajectory.groups(t) for t in range(trajectory.n_steps)]
     return np.lexsort((np.arange(trajectory.n_clusters), *groups[::-1]))
@@ -141,6 +155,13 @@ def distinct_labels(trajectory, t=-1):
     Returns
     -------
     ndarray of int, shape (N,)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> run = gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]])
+    >>> len(set(gc.plots.distinct_labels(run, 0))), len(set(gc.plots.distinct_labels(run)))
+    (1, 2)
     """
     place, groups = np.argsort(cluster_order(trajectory)), trajectory.groups(t)
     merged = place.copy()
@@ -185,6 +206,11 @@ def similarity_heatmap(X, labels=None, *, ax=None, label="similarity", limits=No
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.similarity_heatmap([[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]], [0, 0, 1])
     """
     X = np.asarray(X)
     if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] == 0:
@@ -233,6 +259,12 @@ def information_curve(capacity, unit=1.0, *, transfer=None, step=None, label="in
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> runs = [gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [x]]) for x in (9.0, 9.5)]
+    >>> ax = gc.plots.information_curve(gc.generalization_capacity(*runs), runs[0].unit)
     """
     ax = _axes(ax)
     beta, curve, best = np.asarray(capacity.betas) / unit, np.asarray(capacity.curve), capacity.index
@@ -290,6 +322,11 @@ def capacity_against_clusters(n_clusters, capacities, selected=None, *, second=N
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.capacity_against_clusters([2, 3, 4], [0.9, 1.5, 1.4], 3)
     """
     n_clusters, capacities = np.asarray(n_clusters), np.asarray(capacities, dtype=float)
     if n_clusters.shape != capacities.shape or n_clusters.ndim != 1:
@@ -322,6 +359,11 @@ def n_effective_curve(trajectory, *, step=None, ax=None):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.n_effective_curve(gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]]))
     """
     ax = _axes(ax)
     beta = trajectory.betas / trajectory.unit
@@ -365,6 +407,11 @@ def centroid_tree(trajectory, X=None, *, direction=None, step=None, ax=None):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.centroid_tree(gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]]))
     """
     ax = _axes(ax)
     paths = _centroid_paths(trajectory, X)
@@ -399,6 +446,12 @@ def cluster_trajectories(trajectory, X=None, *, ax=None):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X = [[0.0, 1.0], [1.0, 1.0], [9.0, 0.0]]
+    >>> ax = gc.plots.cluster_trajectories(gc.AnnealedKMeans(2, random_state=0).anneal(X), X)
     """
     ax = _axes(ax, (4.6, 3.6))
     paths = _plane(_centroid_paths(trajectory, X))
@@ -430,6 +483,11 @@ def assignment_probabilities(trajectory, t=-1, *, ax=None, colourbar=True):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.assignment_probabilities(gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]]))
     """
     ax = _axes(ax)
     clusters = cluster_order(trajectory)
@@ -459,10 +517,13 @@ def labels_scatter(X, labels, centroids=None, *, ax=None):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.labels_scatter([[0, 0], [1, 1], [5, 5]], [0, 0, 1], centroids=[[0.5, 0.5], [5, 5]])
     """
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"X must be a non-empty 2-D array (objects, features), got shape {X.shape}")
+    X = check_vectors("X", X)
     labels = check_labels("labels", labels, len(X))
     ax = _axes(ax)
     size = float(np.clip(110 / np.sqrt(len(X)), 2.5, 6))
@@ -489,6 +550,11 @@ def clusters_against_classes(labels, classes, class_names=None, *, ax=None):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.clusters_against_classes([0, 0, 1], [1, 1, 0], ["a", "b"])
     """
     labels = check_labels("labels", labels)
     classes = check_labels("classes", classes, len(labels))
@@ -523,6 +589,11 @@ def median_and_quartiles(x, values, label="", *, minimum=False, ax=None):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.median_and_quartiles([1, 2], [[3, 1], [4, 2], [9, 2]], "cost", minimum=True)
     """
     x, values = np.asarray(x), np.asarray(values, dtype=float)
     if values.ndim != 2 or x.shape != values.shape[1:]:
@@ -557,6 +628,11 @@ def capacity_with_null(n_clusters, observed, null, *, ax=None, label="data"):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.capacity_with_null([2, 3], [0.5, 0.9], [[0.1, 0.2], [0.2, 0.3]])
     """
     n_clusters, observed, null = np.asarray(n_clusters), np.asarray(observed, float), np.asarray(null, float)
     if null.ndim != 2 or not n_clusters.shape == observed.shape == null.shape[1:]:
@@ -593,6 +669,11 @@ def coclustering_comparison(reference, alternative, *, ax=None):
     References
     ----------
     Document 000, section 7.1.5, Eq. 151.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.coclustering_comparison([0, 0, 1, 1], [0, 1, 2, 2])
     """
     reference = check_labels("reference", reference)
     alternative = check_labels("alternative", alternative, len(reference))
@@ -627,6 +708,13 @@ def expression_profiles(data, labels, conditions=None, *, figure=None):
     -------
     ndarray of Axes, shape (number of non-empty clusters,)
         Thin grey: up to 10 members; line and band: mean of the cluster and one standard deviation to each side.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> axes = gc.plots.expression_profiles([[0, 1, 2], [2, 1, 0], [0, 2, 4]], [0, 1, 0])
+    >>> len(axes)
+    2
     """
     data = check_vectors("data", data)
     labels = check_labels("labels", labels, len(data))

@@ -105,6 +105,12 @@ def noisy_distances(labels, noise, n_clusters=2, *, random_state=None):
     ------
     ValueError, TypeError
         Labels outside 0..K-1, K < 2, a negative noise.
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.noisy_distances([0, 1], 0.0).round(6).tolist()
+    [[0.0, 4.0], [4.0, 0.0]]
     """
     n_clusters = checks.check_integer("n_clusters", n_clusters, 2)
     labels = checks.check_labels("labels", labels, n_clusters=n_clusters)
@@ -121,6 +127,12 @@ def enumerate_codes(n_objects, n_clusters):
     ------
     ValueError
         More than 2^22 codes.
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.enumerate_codes(2, 2).tolist()
+    [[0, 0], [1, 0], [0, 1], [1, 1]]
     """
     n_objects, n_clusters = _check_class(n_objects, n_clusters, LARGEST_CLASS, 127)  # int8
     numbers = np.arange(n_clusters**n_objects)
@@ -142,6 +154,12 @@ def code_costs(distances):
     ------
     ValueError
         Not a finite matrix with at least two columns, or more than 2^22 codes.
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.code_costs([[0, 4], [1, 2]]).tolist()
+    [1.0, 5.0, 2.0, 6.0]
     """
     distances = _check_distances("distances", distances)
     _check_class(*distances.shape, LARGEST_CLASS)
@@ -163,6 +181,12 @@ def approximation_set(costs, gamma):
     Returns
     -------
     ndarray of bool, shape (n_codes,)
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.approximation_set([1.0, 5.0, 2.0], 1.5).tolist()
+    [True, False, True]
     """
     return _excess("costs", costs) <= checks.check_number("gamma", gamma, 0.0)
 
@@ -189,6 +213,14 @@ def set_sizes(costs1, costs2, gammas):
     Notes
     -----
     A code is in both sets if the larger of its two excess costs is at most gamma: one sort gives all widths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap import coding
+    >>> sizes = coding.set_sizes([0, 1, 2, 3], [1, 0, 3, 2], [0, 1])
+    >>> np.exp(sizes.log_joint).round(6).tolist()
+    [0.0, 2.0]
     """
     gammas = _check_gammas(gammas)
     first, second = _excess("costs1", costs1), _excess("costs2", costs2)
@@ -220,6 +252,14 @@ def lattice_set_sizes(distances1, distances2, max_gamma):
     ------
     ValueError, TypeError
         Distances that are not integers or of different shape; so many objects that the counts leave the floats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap import coding
+    >>> d = np.tile([0, 1], (4, 1))
+    >>> np.exp(coding.lattice_set_sizes(d, d, 2).log_first).round(6).tolist()
+    [1.0, 5.0, 11.0]
     """
     size = checks.check_integer("max_gamma", max_gamma, 0, 5000) + 1
     first, second = _check_pair(distances1, distances2)
@@ -283,6 +323,14 @@ def boltzmann_set_sizes(distances1, distances2, gammas, *, legendre=True):
     References
     ----------
     Document 003, Eq. 14 and 15.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap import coding
+    >>> d = np.tile([0.0, 1.0], (300, 1))
+    >>> (coding.boltzmann_set_sizes(d, d, [60.0]).log_first / 300).round(2).tolist()  # nats of 60 among 300
+    [0.5]
     """
     gammas = _check_gammas(gammas)
     first, second = (_row_excess(d) for d in _check_pair(distances1, distances2))
@@ -291,12 +339,9 @@ def boltzmann_set_sizes(distances1, distances2, gammas, *, legendre=True):
     joint = [_legendre(both, gamma) for gamma in gammas] if legendre else []
     found = [minimum[2] for minimum in (*single[0], *single[1], *joint)]
     if not all(found):
-        warnings.warn(
-            f"the minimum over beta was not found for {found.count(0)} of {len(found)} set sizes (SLSQP): those are "
-            "upper bounds; leave out the gammas at the ends of the range",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+        missed = f"the minimum over beta was not found for {found.count(0)} of {len(found)} set sizes (SLSQP)"
+        advice = "those are upper bounds; leave out the gammas at the ends of the range"
+        warnings.warn(f"{missed}: {advice}", ConvergenceWarning, stacklevel=2)
     if legendre:
         joint = np.array(joint)[:, 0]
         return SetSizes(gammas, single[0][:, 0], single[1][:, 0], np.where(joint < -1e-6, -np.inf, joint))
@@ -321,11 +366,17 @@ def log_transformations(n_objects, n_clusters=2, *, transformations="xor", sizes
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> round(coding.log_transformations(4, transformations="permutation", sizes=[2, 2]), 6)  # log 6
+    1.791759
     """
     checks.check_option("transformations", transformations, (*TRANSFORMATIONS, "entropy"))
     n_objects, n_clusters = _check_class(n_objects, n_clusters)
     if transformations == "xor":
-        return n_objects * np.log(n_clusters)
+        return float(n_objects * np.log(n_clusters))
     sizes = np.zeros(0) if sizes is None else np.asarray(sizes)
     if sizes.shape != (n_clusters,) or (sizes < 0).any() or sizes.sum() != n_objects:
         raise ValueError(f"sizes={sizes} must be {n_clusters} non-negative cluster sizes that sum to {n_objects}")
@@ -350,6 +401,15 @@ def information(sizes, log_n_transformations, n_objects, *, unit="bits"):
     -------
     ndarray, shape (G,)
         -inf where the two sets do not meet.
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> d = coding.noisy_distances([0, 1, 0, 1], 0.0)
+    >>> costs = coding.code_costs(d)
+    >>> sizes = coding.set_sizes(costs, costs, [0.0])
+    >>> coding.information(sizes, coding.log_transformations(4), 4).tolist()
+    [1.0]
     """
     checks.check_option("unit", unit, ("bits", "nats"))
     log_number = checks.check_number("log_n_transformations", log_n_transformations, 0.0)
@@ -372,6 +432,12 @@ def draw_codebook(n_messages, n_objects, n_clusters=2, *, transformations="xor",
     -------
     ndarray of int64, shape (n_messages, n_objects)
         "xor": the label added to every object. "permutation": the new place of every object.
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.draw_codebook(3, 4, random_state=0).shape
+    (3, 4)
     """
     n_messages = checks.check_integer("n_messages", n_messages, 2)
     n_objects, n_clusters = _check_class(n_objects, n_clusters)
@@ -398,6 +464,12 @@ def transform(distances, transformation, *, transformations="xor"):
     Returns
     -------
     ndarray, shape (n, K)
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.transform([[0, 4], [1, 2]], [1, 0]).tolist()
+    [[4.0, 0.0], [1.0, 2.0]]
     """
     distances = _check_distances("distances", distances)
     transformation = _check_codebook([transformation], *distances.shape, transformations)[0]
@@ -424,6 +496,13 @@ def decoding_scores(distances, received, codebook, gamma, *, transformations="xo
     -------
     ndarray of int64, shape (M,)
         The receiver decodes the largest; a tie is an error.
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> d = coding.noisy_distances([0, 1, 0, 1], 0.0)
+    >>> coding.decoding_scores(d, d, [[0, 0, 0, 0], [1, 1, 0, 0]], 0.0).tolist()
+    [1, 0]
     """
     distances, received = _check_pair(distances, received)
     codebook = _check_codebook(codebook, *distances.shape, transformations)
@@ -455,6 +534,14 @@ def simulate_channel(
     References
     ----------
     Document 003, sections IV and V.
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> d = coding.noisy_distances([0, 1] * 4, 0.0)
+    >>> sent = coding.simulate_channel(d, d, 0.0, 4, n_codebooks=50, random_state=0)
+    >>> sent.error <= sent.union <= sent.markov
+    True
     """
     distances1, distances2 = _check_pair(distances1, distances2)
     n_messages = checks.check_integer("n_messages", n_messages, 2)
@@ -495,6 +582,12 @@ def posterior(costs, beta, *, weights="boltzmann", gamma=0.0):
     Returns
     -------
     ndarray, shape (n_codes,)
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.posterior([0.0, 1.0, 9.0], 1.0, weights="binary", gamma=2.0).tolist()
+    [0.5, 0.5, 0.0]
     """
     checks.check_option("weights", weights, ("boltzmann", "fermi", "binary"))
     beta, gamma = checks.check_number("beta", beta, 0.0), checks.check_number("gamma", gamma, 0.0)
@@ -520,6 +613,12 @@ def posterior_agreement(posterior1, posterior2):
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.posterior_agreement([0.5, 0.5], [1.0, 0.0])
+    0.5
     """
     pair = [np.asarray(p, dtype=float) for p in (posterior1, posterior2)]
     if pair[0].ndim != 1 or pair[0].shape != pair[1].shape:

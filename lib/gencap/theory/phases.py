@@ -56,6 +56,14 @@ def order_parameters(trajectory, centers):
     ------
     ValueError
         No centroids, K other than 2, centers of another shape or equal.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X, *_ = gc.datasets.two_sources_high_dimensional(60, 4, random_state=0)
+    >>> run = gc.AnnealedKMeans(2, random_state=0).anneal(X)
+    >>> gc.phases.order_parameters(run, [[3, 0, 0, 0], [0, 3, 0, 0]]).cosine.shape == run.betas.shape
+    True
     """
     if not isinstance(trajectory, Trajectory) or trajectory.centroids is None:
         raise ValueError("trajectory must be a Trajectory with centroids")
@@ -92,14 +100,20 @@ def quench(model, X, betas):
     Returns
     -------
     Trajectory
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X, *_ = gc.datasets.two_sources_high_dimensional(20, 4, random_state=0)
+    >>> model = gc.AnnealedKMeans(2, inference="gibbs", n_sweeps=2, random_state=0)
+    >>> gc.phases.quench(model, X, [0.1, 1.0]).n_steps
+    2
     """
     betas = check_betas(betas)
     few, offset, basis = few_coordinates(check_vectors("X", X))  # once, and not at every temperature
     seeds = np.random.SeedSequence(check_seed(model.random_state)).generate_state(len(betas), np.uint64)
-    runs = [
-        clone(model).set_params(random_state=int(seed)).anneal(few, betas=[beta])
-        for seed, beta in zip(seeds, betas, strict=True)
-    ]
+    models = (clone(model).set_params(random_state=int(seed)) for seed in seeds)
+    runs = [own.anneal(few, betas=[beta]) for own, beta in zip(models, betas, strict=True)]
     names = "probabilities", "potentials", "costs", "centroids"
     probabilities, potentials, costs, centroids = (np.concatenate([getattr(r, n) for r in runs]) for n in names)
     centroids = all_coordinates(centroids, offset, basis)
@@ -113,6 +127,12 @@ def critical_alpha(u):
     ----------
     u : float
         |mu1 - mu2| / sqrt(2 sigma0), 1e-70 to 1e70, so that the result is a number.
+
+    Examples
+    --------
+    >>> from gencap.theory.phases import critical_alpha
+    >>> critical_alpha(2)
+    0.25
     """
     return 4.0 / check_number("u", u, 1e-70, 1e70) ** 4
 
@@ -131,6 +151,12 @@ def learnable_cosine(alpha, u):
     -------
     float
         sqrt((1 - g / l^2) / (1 + g / l)) with g = 1 / alpha and the spike l = u^2 / 2; 0 below alpha_c.
+
+    Examples
+    --------
+    >>> from gencap.theory.phases import learnable_cosine
+    >>> [round(learnable_cosine(alpha, 2), 2) for alpha in (0.2, 1, 10)]
+    [0.0, 0.71, 0.96]
     """
     g, spike = _noise_and_spike(alpha, u)
     return float(np.sqrt((1 - g / spike**2) / (1 + g / spike))) if spike**2 > g else 0.0
@@ -151,6 +177,12 @@ def critical_beta(alpha, u, *, variance=0.5):
     float
         1 / (2 sigma0 (1 + l) (1 + g / l)) above alpha_c, 1 / (2 sigma0 (1 + sqrt g)^2) below, where the split
         follows the noise.
+
+    Examples
+    --------
+    >>> from gencap.theory.phases import critical_beta
+    >>> round(critical_beta(1, 2), 4)
+    0.2222
     """
     g, spike = _noise_and_spike(alpha, u)
     top = (1 + spike) * (1 + g / spike) if spike**2 > g else (1 + np.sqrt(g)) ** 2

@@ -70,6 +70,14 @@ def reconstruction_psnr(X, clean):
     References
     ----------
     Document 002, Figure 2; document 000, Figure 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.theory import rank
+    >>> clean = np.outer([0, 100, 200], [1, 1, 1])
+    >>> rank.reconstruction_psnr(clean + np.eye(3), clean).shape
+    (3,)
     """
     return psnr_of_error(optimal_rank(X, clean).costs[0] / np.size(clean), 255.0)
 
@@ -93,6 +101,14 @@ def optimal_rank(X, clean, max_rank=None, *, boolean=False):
     References
     ----------
     Document 002, Figures 2 and 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.theory import rank
+    >>> clean = np.outer([0, 100, 200], [1, 1, 1])
+    >>> rank.optimal_rank(clean + np.eye(3), clean).rank
+    1
     """
     X, max_rank = _check_matrix("X", X, boolean, max_rank)
     clean, _ = _check_matrix("clean", clean, boolean)
@@ -128,6 +144,14 @@ def svd_transfer_costs(X1, X2, max_rank=None, *, mapping="nearest", boolean=Fals
     References
     ----------
     Document 002, Eq. 7 (read with the Frobenius norm); document 000, Eq. 34.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.theory import rank
+    >>> X = np.eye(4)
+    >>> rank.svd_transfer_costs(X, X, mapping=np.arange(4)).round(6).tolist()
+    [0.75, 0.5, 0.25, 0.0]
     """
     X1, max_rank = _check_matrix("X1", X1, boolean, max_rank)
     X2, _ = _check_matrix("X2", X2, boolean)
@@ -180,6 +204,14 @@ def transfer_rank(X, max_rank=None, *, mapping="nearest", boolean=False, n_repea
     References
     ----------
     Document 002, sections 4.1 and 4.2; document 000, section 3.4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.theory import rank
+    >>> X = np.outer(np.tile([1, 2], 20), [1, 0, 2])
+    >>> rank.transfer_rank(X, n_repeats=3, random_state=0).rank
+    1
     """
     X, _ = _check_matrix("X", X, boolean, at_least=(2, 1))
     limit = min(len(X) // 2, X.shape[1])
@@ -217,6 +249,14 @@ def bicross_validation_rank(X, max_rank=None, *, held_out=0.5, n_repeats=20, ran
     References
     ----------
     Document 002, section 4.2; A. Owen, P. Perry, Annals of Applied Statistics 3 (2009).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.theory import rank
+    >>> X = np.random.default_rng(0).random((20, 1)) * [1, 2, 0, 4]
+    >>> rank.bicross_validation_rank(X, n_repeats=3, random_state=0).rank
+    1
     """
     X, _ = _check_matrix("X", X, at_least=(2, 2))
     held_out = checks.check_number("held_out", held_out, 0.0, 1.0)
@@ -262,6 +302,12 @@ def coverage_rank(X):
     References
     ----------
     Document 002, section 4.2.
+
+    Examples
+    --------
+    >>> from gencap.theory import rank
+    >>> rank.coverage_rank([[1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 0, 1]]).rank  # six of seven
+    1
     """
     X, _ = _check_matrix("X", X, boolean=True)
     ones = np.count_nonzero(X)  # without any, rank 1 covers them all
@@ -286,6 +332,13 @@ def increment_rank(X):
     References
     ----------
     Document 002, section 4.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.theory import rank
+    >>> rank.increment_rank(np.eye(5)).rank
+    5
     """
     X, _ = _check_matrix("X", X, boolean=True)
     ones = max(np.count_nonzero(X), 1)
