@@ -181,12 +181,10 @@ def check_labels(name, labels, n_objects=None, n_clusters=None):
     """
     check_unmasked(name, labels)
     labels = np.asarray(labels)
-    if labels.ndim != 1 or labels.size == 0:
-        raise ValueError(f"{name} must be a non-empty 1-D array of labels, got shape {labels.shape}")
+    if labels.ndim != 1 or labels.size == 0 or labels.dtype.kind not in "iub":
+        raise ValueError(f"{name} must be integers, non-empty and 1-D, got dtype {labels.dtype}, shape {labels.shape}")
     if n_objects is not None and labels.size != n_objects:
         raise ValueError(f"{name} has {labels.size} entries, accepted is one for each of the {n_objects} objects")
-    if labels.dtype.kind not in "iub":
-        raise ValueError(f"{name} must be integers, got dtype {labels.dtype}")
     high = np.inf if n_clusters is None else n_clusters - 1
     if labels.min() < 0 or labels.max() > high:
         raise ValueError(f"{name} holds values {labels.min()}..{labels.max()}, accepted is 0..{high}")

@@ -97,6 +97,7 @@ class Explorer(ipywidgets.VBox):
 
     Examples
     --------
+    >>> from gencap.show.explorers import Axis, Explorer
     >>> Explorer({"rank": Axis([1, 2, 4], "rank")}, lambda figure, rank: figure.add_subplot().plot([0, rank]))
     Explorer(rank: 3)
     """
@@ -104,7 +105,7 @@ class Explorer(ipywidgets.VBox):
     def __init__(self, axes, draw, describe=None, *, start=None, size=(7.2, 3.2)):
         if not isinstance(axes, Mapping) or not axes:
             raise TypeError(f"axes must be a dict of name -> Axis or sequence with at least one entry, got {axes!r}")
-        self._draw, self._describe = draw, describe or (lambda **indices: "")
+        self._draw, self._describe = draw, (lambda **indices: "") if describe is None else describe
         for name, function in (("draw", draw), ("describe", self._describe)):
             if not callable(function):
                 raise TypeError(f"{name} must be callable, got {type(function).__name__}")
