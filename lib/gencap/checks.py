@@ -50,8 +50,8 @@ def check_number(name, value, low=-np.inf, high=np.inf, high_name=None, integer=
         raise TypeError(f"{name} must be {word}, got {value!r} of type {type(value).__name__}")
     if not low <= value <= high or abs(value) == np.inf:
         top = f"<= {high_name}={high}" if high_name else f"<= {high}"
-        span = ["finite"] * (not integer) + [f">= {low}"] * (low > -np.inf) + [top] * (high < np.inf)
-        raise ValueError(f"{name}={value} must be {' and '.join(span)}")
+        limits = ("finite", not integer), (f">= {low}", low > -np.inf), (top, high < np.inf)
+        raise ValueError(f"{name}={value} must be {' and '.join(word for word, holds in limits if holds)}")
     return int(value) if integer else float(value)
 
 

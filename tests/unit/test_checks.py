@@ -106,6 +106,8 @@ def test_options_and_numbers():
         check_number("shift", float("nan"))
     with pytest.raises(ValueError, match="^p=3.0 must be finite and >= 1 and <= 2$"):
         check_number("p", 3.0, 1, 2)
+    with pytest.raises(ValueError, match="^alpha=0 must be finite and >= 5e-324$"):
+        check_number("alpha", 0, np.nextafter(0, 1))
     with pytest.raises(TypeError, match="^K must be an integer, got inf of type float$"):
         check_integer("K", float("inf"))
     with pytest.raises(ValueError, match="^K=0 must be >= 1 and <= N=3$"):
