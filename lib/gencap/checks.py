@@ -12,42 +12,52 @@ DOMINANT = 100.0  # a mean this many standard deviations large is taken off befo
 DIGITS = 8.0  # units of rounding that the standard deviation of similarities must have; less is no data
 
 
-def check_integer(name, value, low=1, high=None, high_name=None):
-    """Return `value` as int, or raise if it is not an integer in [low, high].
+def check_number(name, value, low=-np.inf, high=np.inf, high_name=None, integer=False):
+    """Return `value`, or raise if it is not a finite real number (`integer`: an integer) in [low, high].
 
     Parameters
     ----------
     name : str
         The argument's name, for the message.
-    value : int
-    low, high : int or None
-        Accepted range, both ends included; None means no upper end.
+    value : float or int
+    low, high : float
+        Accepted range, both ends included.
     high_name : str or None
         What the upper end is, e.g. "n_objects".
+    integer : bool
+
+    Returns
+    -------
+    float (`integer`: int)
 
     Raises
     ------
     TypeError
-        `value` is not an integer (bool does not count as one).
+        `value` is no number, or no integer where one is meant (bool does not count as one).
     ValueError
-        `value` lies outside the range.
+        `value` lies outside the range, is NaN or infinite.
+
+    Examples
+    --------
+    >>> from gencap.checks import check_number
+    >>> check_number("share", 1.5, 0, 1)
+    Traceback (most recent call last):
+    ...
+    ValueError: share=1.5 must be finite and >= 0 and <= 1
     """
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}")
-    if value < low or (high is not None and value > high):
-        top = "" if high is None else f" and <= {f'{high_name}=' if high_name else ''}{high}"
-        raise ValueError(f"{name}={value} must be >= {low}{top}")
-    return int(value)
+    kind, word = (numbers.Integral, "an integer") if integer else (numbers.Real, "a real number")
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise TypeError(f"{name} must be {word}, got {value!r} of type {type(value).__name__}")
+    if not low <= value <= high or abs(value) == np.inf:
+        top = f"<= {high_name}={high}" if high_name else f"<= {high}"
+        limits = ("finite", not integer), (f">= {low}", low > -np.inf), (top, high < np.inf)
+        raise ValueError(f"{name}={value} must be {' and '.join(word for word, holds in limits if holds)}")
+    return int(value) if integer else float(value)
 
 
-def check_number(name, value, low=-np.inf, high=np.inf):
-    """Return `value` as float, or raise if it is not a finite real number in [low, high]."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a real number, got {value!r} of type {type(value).__name__}")
-    if not np.isfinite(value) or value < low or value > high:
-        span = "" if low == -np.inf and high == np.inf else f" and in [{low}, {high}]"
-        raise ValueError(f"{name}={value} must be finite{span}")
-    return float(value)
+def check_integer(name, value, low=1, high=np.inf, high_name=None):
+    """`check_number` for integers, positive ones where no range is given."""
+    return check_number(name, value, low, high, high_name, integer=True)
 
 
 def check_option(name, value, accepted):
@@ -77,18 +87,15 @@ def check_n_clusters(n_clusters, n_objects):
     return check_integer("n_clusters", n_clusters, 1, n_objects, "n_samples")
 
 
-def check_offered(n_clusters, high=None, high_name=None, name="n_clusters"):
+def check_offered(n_clusters, high=np.inf, high_name=None, name="n_clusters"):
     """Return the numbers of clusters offered, one int or distinct ints, as a list in the order given.
 
     Each lies within 1..`high` (see `check_integer`); `name` is the argument's.
     """
-    if not isinstance(n_clusters, Iterable):
-        n_clusters = [n_clusters]
-    offered = [check_integer(name, k, 1, high, high_name) for k in n_clusters]
+    given = n_clusters if isinstance(n_clusters, Iterable) else [n_clusters]
+    offered = [check_integer(name, k, 1, high, high_name) for k in given]
     if not offered or len(set(offered)) < len(offered):
-        raise ValueError(
-            f"{name} is {'empty' if not offered else offered}, accepted is one number >= 1 or several distinct ones"
-        )
+        raise ValueError(f"{name} is {offered or 'empty'}, accepted is one number >= 1 or several distinct ones")
     return offered
 
 
@@ -122,10 +129,8 @@ def check_same_order(name, X, other_name, other):
     unique = len(place) == len(first) and len(set(second)) == len(second)
     if np.array_equal(np.sort(first), np.sort(second)) or (moved and unique and not counted):
         i = moved[0] if moved else int(np.flatnonzero(first != second)[0])
-        raise ValueError(
-            f"{name} has {str(second[i])!r} as object {i}, which is object {place[second[i]]} of {other_name}; "
-            "accepted are the same objects in the same order: reorder one table by the names of the other"
-        )
+        found = f"{name} has {str(second[i])!r} as object {i}, which is object {place[second[i]]} of {other_name}"
+        raise ValueError(f"{found}; accepted are the same objects in the same order: reorder one by the other's names")
 
 
 def check_same_shape(name, X, other_name, other):
@@ -149,25 +154,21 @@ def check_seed(random_state):
     ValueError
         A negative int.
     """
+    if isinstance(random_state, np.random.Generator | np.random.RandomState):
+        draw = getattr(random_state, "integers", None) or random_state.randint
+        return int(draw(2**31))
     if random_state is None:
         return None
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
     if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
-        raise TypeError(
-            f"random_state={random_state!r} of type {type(random_state).__name__} is not accepted; accepted are an "
-            "integer >= 0, a Generator, a RandomState or None"
-        )
+        accepted = "an integer >= 0, a Generator, a RandomState or None"
+        raise TypeError(f"random_state={random_state!r} is not accepted; accepted are {accepted}")
     return check_integer("random_state", random_state, 0)
 
 
 def generator(random_state):
     """Return a numpy Generator: the one given, or a new one from what `check_seed` accepts."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    return np.random.default_rng(check_seed(random_state))
+    given = isinstance(random_state, np.random.Generator)
+    return random_state if given else np.random.default_rng(check_seed(random_state))
 
 
 def check_labels(name, labels, n_objects=None, n_clusters=None):
@@ -180,15 +181,13 @@ def check_labels(name, labels, n_objects=None, n_clusters=None):
     """
     check_unmasked(name, labels)
     labels = np.asarray(labels)
-    if labels.ndim != 1 or labels.size == 0:
-        raise ValueError(f"{name} must be a non-empty 1-D array of labels, got shape {labels.shape}")
+    if labels.ndim != 1 or labels.size == 0 or labels.dtype.kind not in "iub":
+        raise ValueError(f"{name} must be integers, non-empty and 1-D, got dtype {labels.dtype}, shape {labels.shape}")
     if n_objects is not None and labels.size != n_objects:
         raise ValueError(f"{name} has {labels.size} entries, accepted is one for each of the {n_objects} objects")
-    if labels.dtype.kind not in "iub":
-        raise ValueError(f"{name} must be integers, got dtype {labels.dtype}")
-    if labels.min() < 0 or (n_clusters is not None and labels.max() >= n_clusters):
-        top = "" if n_clusters is None else f"..{n_clusters - 1}"
-        raise ValueError(f"{name} holds values {labels.min()}..{labels.max()}, accepted is 0{top or ' and above'}")
+    high = np.inf if n_clusters is None else n_clusters - 1
+    if labels.min() < 0 or labels.max() > high:
+        raise ValueError(f"{name} holds values {labels.min()}..{labels.max()}, accepted is 0..{high}")
     return labels.astype(np.int64)
 
 
@@ -208,9 +207,7 @@ def check_vectors(name, X, dtype=np.float64):
         raise ValueError(f"{name} must be a non-empty 2-D array (objects, features), got shape {X.shape}")
     if X.dtype.kind == "f":
         largest = float(np.maximum(X.max(), -X.min()))
-        if largest == 0.0:  # what vanished in the conversion is named, too
-            with np.errstate(invalid="ignore"):
-                largest = float(np.abs(np.asarray(given, np.float64)).max())
+        largest = largest or float(np.abs(np.asarray(given, np.float64)).max())  # what vanished in the conversion
         _check_magnitude(name, largest, LARGEST if X.dtype == np.float32 else 1e150)
     return X
 
@@ -249,13 +246,12 @@ def _check_magnitude(name, largest, high):
     if not np.isfinite(largest):
         raise ValueError(f"{name} holds NaN or infinite values; accepted are finite numbers only, up to {high:.0e}")
     if largest > high or 0.0 < largest < 1 / high:
-        raise ValueError(
-            f"the largest magnitude in {name} is {largest:.3g}, accepted is 0 or {1 / high:.0e}..{high:.0e}: rescale it"
-        )
+        accepted = f"0 or {1 / high:.0e}..{high:.0e}"
+        raise ValueError(f"the largest magnitude in {name} is {largest:.3g}, accepted is {accepted}: rescale it")
 
 
 def check_similarity(name, X, dtype=np.float32, use_diagonal=True):
-    """Return a similarity matrix, dense or sparse, as `dtype`; it is copied only if it must be.
+    """Return a similarity matrix, dense or sparse, as `dtype`; a dense one is copied only if it must be.
 
     Parameters
     ----------
@@ -269,7 +265,7 @@ def check_similarity(name, X, dtype=np.float32, use_diagonal=True):
     Returns
     -------
     ndarray (C-contiguous) or scipy.sparse.csr_array, shape (N, N)
-        X itself if it has the dtype and, where it must, the zero diagonal; else a copy.
+        A dense X itself if it has the dtype and, where it must, the zero diagonal; else a copy.
 
     Raises
     ------
@@ -298,19 +294,16 @@ def centred_similarity(name, X, use_diagonal=True):
 def _similarity(name, X, dtype, use_diagonal, centre):
     sparse = scipy.sparse.issparse(X)
     check_same_order(f"columns of {name}", getattr(X, "T", None), f"its rows, {name}", X)
-    if sparse and np.iscomplexobj(X):
-        raise ValueError(f"{name} is complex; accepted are real numbers only")
     if sparse:
-        given = scipy.sparse.csr_array(X, dtype=np.result_type(X.dtype, np.float32))
+        given = scipy.sparse.csr_array(X, dtype=np.result_type(X.dtype, np.float32), copy=True)
+        as_array(name, given.data, None)  # real numbers
+        given.sum_duplicates()
     else:
         given = as_array(name, X, None)
         given = given if given.dtype.kind in "fiub" else as_array(name, given, np.float64)
     if given.ndim != 2 or given.shape[0] != given.shape[1] or given.shape[0] == 0:
         raise ValueError(f"{name} must be a non-empty square matrix (objects, objects), got shape {given.shape}")
-    if sparse and not given.has_canonical_format:
-        given = given.copy()  # it may share its arrays with the given matrix, and the next line works in place
-        given.sum_duplicates()
-    n_objects, diagonal = given.shape[0], given.diagonal().astype(np.float64)
+    diagonal = given.diagonal().astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         off_diagonal, mean, spread = _off_diagonal(given)
     # An infinite diagonal is refused, a large one counts only where it is used.
@@ -320,30 +313,33 @@ def _similarity(name, X, dtype, use_diagonal, centre):
     centre = centre and not sparse
     precision = np.finfo(np.result_type(given.dtype, np.float32) if centre else dtype).eps
     if dtype == np.float32 and 0.0 < spread < DIGITS * precision * abs(mean):
-        raise ValueError(
-            f"the entries of {name} differ by {spread:.2g} (standard deviation) around {mean:.6g}, accepted is "
-            f"{DIGITS * precision * abs(mean):.2g} and more, what precision resolves: subtract the constant they share"
-        )
+        found = f"the entries of {name} differ by {spread:.2g} (standard deviation) around {mean:.6g}"
+        accepted = f"{DIGITS * precision * abs(mean):.2g} and more, what precision resolves"
+        raise ValueError(f"{found}, accepted is {accepted}: subtract the constant they share")
     offset = mean if centre and spread < abs(mean) / DOMINANT else 0.0
+    clear = not use_diagonal and bool(offset or diagonal.any())
     with np.errstate(over="ignore"):  # a diagonal that is not used
         if offset:
             X = np.subtract(given, offset, dtype=np.float64, out=np.empty(given.shape, dtype), casting="unsafe")
         else:
-            X = given.astype(dtype, copy=False) if sparse else np.asarray(given, dtype, order="C")
-    if not use_diagonal and (offset or diagonal.any()):
-        if X is given or (not sparse and np.may_share_memory(X, given)):
-            X = X.copy()
-        if sparse:  # entries of 0 stay: the sparsity would have to be found anew
-            X.data[X.indices == np.repeat(np.arange(n_objects), np.diff(X.indptr))] = 0
-        else:
-            np.fill_diagonal(X, 0)
-    asymmetry = abs(X - X.T).max() if sparse else _largest_asymmetry(X)
+            X = given.astype(dtype, copy=clear and not sparse)
+    if clear and sparse:  # entries of 0 stay: the sparsity would have to be found anew
+        X.data[_on_diagonal(X)] = 0
+    elif clear:
+        np.fill_diagonal(X, 0)
+    # Block by block: no second matrix of N x N.
+    blocks = (np.abs(X[i : i + 512, i:] - X[i:, i : i + 512].T).max() for i in range(0, X.shape[0], 512))
+    asymmetry = abs(X - X.T).max() if sparse else float(max(blocks))
     scale = X.max() - X.min() if offset else off_diagonal
     if asymmetry > max(1e-6 * scale, 4 * precision * abs(offset)):
-        raise ValueError(
-            f"{name} must be symmetric within 1e-6 of its largest entry, got a difference of {asymmetry / scale:.2g}"
-        )
+        excess = f"got a difference of {asymmetry / scale:.2g}"
+        raise ValueError(f"{name} must be symmetric within 1e-6 of its largest entry, {excess}")
     return X, offset
+
+
+def _on_diagonal(X):
+    """Which of the stored entries of a sparse matrix lie on the diagonal."""
+    return X.indices == np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
 
 
 def _off_diagonal(X):
@@ -354,12 +350,11 @@ def _off_diagonal(X):
     n_objects = X.shape[0]
     n_entries = max(n_objects * (n_objects - 1), 1)
     if scipy.sparse.issparse(X):
-        inside = X.indices != np.repeat(np.arange(n_objects), np.diff(X.indptr))
-        blocks, reference = [X.data[inside].astype(np.float64)], 0.0
+        blocks, reference = [X.data[~_on_diagonal(X)].astype(np.float64)], 0.0
     else:
         reference = float(X[0, -1]) if n_objects > 1 else 0.0  # near to all of them, so that squares keep their digits
         blocks = _rows_less(X, reference)
-    largest, total, squares = 0.0, 0.0, 0.0
+    largest = total = squares = 0.0
     for block in blocks:
         largest = np.maximum(largest, np.abs(block + reference).max(initial=0.0))
         total, squares = total + block.sum(), squares + np.vdot(block, block)
@@ -370,16 +365,6 @@ def _off_diagonal(X):
 def _rows_less(X, reference, size=64):
     """Blocks of rows of the dense X less `reference`, in double precision; 0 on the diagonal of X."""
     for start in range(0, len(X), size):
-        block = X[start : start + size].astype(np.float64)
-        block -= reference
-        block[np.arange(len(block)), start + np.arange(len(block))] = 0.0
+        block = X[start : start + size].astype(np.float64) - reference
+        np.fill_diagonal(block[:, start:], 0.0)
         yield block
-
-
-def _largest_asymmetry(X, block=512):
-    """max |X - X'| block by block: no second matrix of N x N."""
-    largest = 0.0
-    for start in range(0, len(X), block):
-        rows = slice(start, start + block)
-        largest = max(largest, float(np.abs(X[rows, start:] - X[start:, rows].T).max()))
-    return largest

@@ -7,7 +7,15 @@ from sklearn.cluster import KMeans
 from sklearn.utils import get_tags
 
 import gencap as gc
-from gencap.checks import check_number, check_option, check_seed, check_similarity, check_vectors, generator
+from gencap.checks import (
+    check_integer,
+    check_number,
+    check_option,
+    check_seed,
+    check_similarity,
+    check_vectors,
+    generator,
+)
 
 X = np.array([[2.0, 1.0], [1.0, 3.0]])
 
@@ -96,8 +104,15 @@ def test_options_and_numbers():
         check_option("inference", np.array(["gibbs", "gibbs"]), ("gibbs",))
     with pytest.raises(ValueError, match="^shift=nan must be finite$"):
         check_number("shift", float("nan"))
-    with pytest.raises(ValueError, match=r"^p=3.0 must be finite and in \[1, 2\]$"):
+    with pytest.raises(ValueError, match="^p=3.0 must be finite and >= 1 and <= 2$"):
         check_number("p", 3.0, 1, 2)
+    with pytest.raises(ValueError, match="^alpha=0 must be finite and >= 5e-324$"):
+        check_number("alpha", 0, np.nextafter(0, 1))
+    with pytest.raises(TypeError, match="^K must be an integer, got inf of type float$"):
+        check_integer("K", float("inf"))
+    with pytest.raises(ValueError, match="^K=0 must be >= 1 and <= N=3$"):
+        check_integer("K", 0, 1, 3, "N")
+    assert check_integer("K", 10**400, 2) == 10**400 and check_integer("seed", -3, -5) == -3
 
 
 def test_masked_values_and_dates_are_refused_outside_matrices_of_similarities_too():

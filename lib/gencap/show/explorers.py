@@ -17,8 +17,9 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
+from tqdm.auto import tqdm
 
-from ..checks import check_integer
+from ..checks import check_integer, check_option
 from ..trajectory import Trajectory
 from . import plots
 
@@ -96,57 +97,49 @@ class Explorer(ipywidgets.VBox):
 
     Examples
     --------
+    >>> from gencap.show.explorers import Axis, Explorer
     >>> Explorer({"rank": Axis([1, 2, 4], "rank")}, lambda figure, rank: figure.add_subplot().plot([0, rank]))
     Explorer(rank: 3)
     """
 
-    def __init__(self, axes, draw, describe=None, start=None, size=(7.2, 3.2)):
-        if not isinstance(axes, Mapping):
-            raise TypeError(f"axes must be a dict of name -> Axis or sequence, got {type(axes).__name__}")
-        if not axes:
-            raise ValueError("axes is empty, accepted is a dict with at least one axis")
-        describe = (lambda **indices: "") if describe is None else describe
-        for name, function in (("draw", draw), ("describe", describe)):
+    def __init__(self, axes, draw, describe=None, *, start=None, size=(7.2, 3.2)):
+        if not isinstance(axes, Mapping) or not axes:
+            raise TypeError(f"axes must be a dict of name -> Axis or sequence with at least one entry, got {axes!r}")
+        self._draw, self._describe = draw, (lambda **indices: "") if describe is None else describe
+        for name, function in (("draw", draw), ("describe", self._describe)):
             if not callable(function):
                 raise TypeError(f"{name} must be callable, got {type(function).__name__}")
         self.axes = {name: _axis(values, name.replace("_", " "), f"axes[{name!r}]") for name, values in axes.items()}
-        self._draw, self._describe = draw, describe
         self._figure = Figure(figsize=size, dpi=100)
         self._canvas = FigureCanvasAgg(self._figure)
         self._places = []
         self.picture = ipywidgets.Image(format="png", layout={"width": f"{100 * size[0]:.0f}px", "max_width": "100%"})
         self.picture.add_class("gencap-picture")
         self.text = ipywidgets.HTML().add_class("gencap-text")
-        self.sliders = {name: self._slider(name, axis) for name, axis in self.axes.items()}
-        for slider in self.sliders.values():
-            slider.observe(self._moved, "index")
+        self.sliders = {}
+        looks = {"style": {"description_width": "initial"}, "layout": {"width": "42em", "max_width": "100%"}}
+        for name, axis in self.axes.items():
+            options = [(axis.text(index), index) for index in range(len(axis.values))]
+            slider = ipywidgets.SelectionSlider(options=options, description=axis.title, **looks)
+            slider.observe(lambda change: self._selecting or self._update(), "index")
+            self.sliders[name] = slider.add_class("gencap-" + name.removeprefix("n_").replace("_", "-"))
         self.select(**(start or {}))
         super().__init__([*self._controls(), self.picture, self.text])
-
-    def _slider(self, name, axis):
-        return ipywidgets.SelectionSlider(
-            options=[(axis.text(index), index) for index in range(len(axis.values))],
-            description=axis.title,
-            style={"description_width": "initial"},
-            layout={"width": "42em", "max_width": "100%"},
-        ).add_class("gencap-" + name.removeprefix("n_").replace("_", "-"))
 
     def _controls(self):
         """Rows above the picture; the first axis with a choice gets the play button."""
         rows, self.play = [], None
-        for name, axis in self.axes.items():
-            if len(axis.values) == 1:  # the browser's slider refuses a range without extent
-                rows.append(ipywidgets.Label(f"{axis.title}: {axis.text(0)}"))
+        for axis, slider in zip(self.axes.values(), self.sliders.values(), strict=True):
+            row, last = slider, len(axis.values) - 1
+            if last == 0:  # the browser's slider refuses a range without extent
+                row = ipywidgets.Label(f"{axis.title}: {axis.text(0)}")
             elif self.play is None:
-                last = len(axis.values) - 1
-                self.play = ipywidgets.Play(min=0, max=last, value=self.sliders[name].index, interval=250)
-                self.play.add_class("gencap-play")
-                self.play.tooltip = f"run through {axis.label}"
+                hint = f"run through {axis.label}"
+                self.play = ipywidgets.Play(max=last, value=slider.index, interval=250, tooltip=hint)
                 # Linked in the browser: the slider does not wait for the kernel.
-                self.link = ipywidgets.jslink((self.play, "value"), (self.sliders[name], "index"))
-                rows.append(ipywidgets.HBox([self.sliders[name], self.play], layout={"flex_flow": "row wrap"}))
-            else:
-                rows.append(self.sliders[name])
+                self.link = ipywidgets.jslink((self.play, "value"), (slider, "index"))
+                row = ipywidgets.HBox([slider, self.play.add_class("gencap-play")], layout={"flex_flow": "row wrap"})
+            rows.append(row)
         return rows
 
     @property
@@ -163,8 +156,7 @@ class Explorer(ipywidgets.VBox):
             Unknown name, or a position outside of the axis.
         """
         for name, index in indices.items():
-            if name not in self.axes:
-                raise ValueError(f"{name!r} is not one of the axes {', '.join(map(repr, self.axes))}")
+            check_option("axis", name, self.axes)
             check_integer(name, index, 0, len(self.axes[name].values) - 1)
         self._selecting = True
         try:
@@ -174,18 +166,20 @@ class Explorer(ipywidgets.VBox):
             self._selecting = False
         self._update()
 
-    def _moved(self, change):
-        if not self._selecting:
-            self._update()
-
     def _update(self):
-        indices = self.indices
+        figure, indices = self._figure, self.indices
         try:
-            self._figure.clear()
-            self._figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
+            figure.clear()
+            figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
             with plots.style():
-                self._draw(self._figure, **indices)
-                self._arrange()
+                self._draw(figure, **indices)
+                # Laid out once: finding the places costs half the time, and axes should not jump.
+                if len(figure.axes) != len(self._places):
+                    figure.draw_without_rendering()
+                    self._places = [ax.get_position(original=True) for ax in figure.axes]
+                figure.set_layout_engine("none")
+                for ax, place in zip(figure.axes, self._places, strict=True):
+                    ax.set_position(place)
                 self._canvas.draw()
             words = self._describe(**indices)
         except Exception as error:
@@ -198,16 +192,6 @@ class Explorer(ipywidgets.VBox):
         pixels.quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(buffer, "png")
         self.picture.value = buffer.getvalue()
         self.text.value = f'<div role="status" aria-live="polite">{html.escape(words)}</div>'
-
-    def _arrange(self):
-        """Lay out once, then keep the places: finding them costs half the time, and axes should not jump."""
-        drawn = self._figure.axes
-        if len(drawn) != len(self._places):
-            self._figure.draw_without_rendering()
-            self._places = [ax.get_position(original=True) for ax in drawn]
-        self._figure.set_layout_engine("none")
-        for ax, place in zip(drawn, self._places, strict=True):
-            ax.set_position(place)
 
     def __repr__(self):
         return f"{type(self).__name__}({', '.join(f'{name}: {len(axis.values)}' for name, axis in self.axes.items())})"
@@ -238,41 +222,40 @@ class TemperatureExplorer(Explorer):
     TypeError, ValueError
         A run that returns something else, trajectories with different numbers of temperatures or objects, X of
         another length, `parameters` without a callable.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> run = gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]])
+    >>> gc.widgets.TemperatureExplorer(run)
+    TemperatureExplorer(temperature: 40)
     """
 
     def __init__(self, run, X=None, **parameters):
         if parameters and not callable(run):
             raise TypeError(f"run must be callable to vary {', '.join(parameters)}, got {type(run).__name__}")
-        parameters = {
-            name: _axis(values, name.replace("n_clusters", "clusters offered"), name)
-            for name, values in parameters.items()
-        }
+        words = {name: name.replace("n_clusters", "clusters offered") for name in parameters}
+        parameters = {name: _axis(values, words[name], name) for name, values in parameters.items()}
         self._results = _compute(run if callable(run) else lambda: run, parameters)
-        self._X = None if X is None else np.asarray(X)
-        if X is not None and self._X.ndim != 2:
-            raise ValueError(f"X must be a matrix, got shape {self._X.shape}")
-        self._similarity = X is not None and self._X.shape[0] == self._X.shape[1] and np.allclose(self._X, self._X.T)
         trajectories = [trajectory for trajectory, _ in self._results.values()]
-        for what, name in (("temperatures", "n_steps"), ("objects", "n_objects")):
-            found = sorted({getattr(trajectory, name) for trajectory in trajectories})
-            if len(found) > 1:
-                raise ValueError(f"trajectories have {found} {what}, accepted is one number of {what} for all")
-        n_objects, n_steps = trajectories[0].n_objects, trajectories[0].n_steps
-        if X is not None and len(X) != n_objects:
-            raise ValueError(f"X has {len(X)} rows, accepted is one for each of the {n_objects} objects")
-        self._limits = plots._colour_limits(self._X) if self._similarity else None
+        sizes = sorted({(trajectory.n_steps, trajectory.n_objects) for trajectory in trajectories})
+        if len(sizes) > 1:
+            raise ValueError(f"trajectories have (temperatures, objects) {sizes}, accepted is one pair for all")
+        n_steps, n_objects = sizes[0]
+        self._X = None if X is None else np.asarray(X)
+        if X is not None and (self._X.ndim != 2 or len(self._X) != n_objects):
+            raise ValueError(f"X has shape {self._X.shape}, accepted is a matrix with {n_objects} rows, one an object")
+        self._similarity = X is not None and self._X.shape[0] == self._X.shape[1] and np.allclose(self._X, self._X.T)
+        self._limits = plots.colour_limits(self._X) if self._similarity else None
         capacities = [capacity for _, capacity in self._results.values() if capacity is not None]
         self._top = max([0.1, *(1.25 * float(np.max(capacity.curve)) for capacity in capacities)])
         temperature = Axis(trajectories[0].betas / trajectories[0].unit, "inverse temperature", "first split = 1")
         first = next(iter(self._results.values()))[1]
         start = {"temperature": n_steps - 1 if first is None else first.index}
-        super().__init__({"temperature": temperature, **parameters}, self._picture, self._sentence, start)
-
-    def _result(self, indices):
-        return self._results[tuple(index for name, index in indices.items() if name != "temperature")]
+        super().__init__({"temperature": temperature, **parameters}, self._picture, self._sentence, start=start)
 
     def _picture(self, figure, temperature, **others):
-        trajectory, capacity = self._result(others)
+        trajectory, capacity = self._results[tuple(others.values())]
         left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
         labels = plots.distinct_labels(trajectory, temperature)
         if self._X is None:
@@ -292,34 +275,34 @@ class TemperatureExplorer(Explorer):
             right.set_ylim(-0.1 * self._top, self._top)
 
     def _sentence(self, temperature, **others):
-        trajectory, capacity = self._result(others)
+        trajectory, capacity = self._results[tuple(others.values())]
         groups = trajectory.groups(temperature)[trajectory.labels(temperature)]
         sizes = np.sort(np.bincount(groups[groups >= 0]))[::-1]
         count, rest = trajectory.n_effective(temperature), np.sum(groups < 0)
-        words = [
+        words = (
             f"Inverse temperature {trajectory.betas[temperature] / trajectory.unit:.3g} times that of the first split "
             f"(beta = {trajectory.betas[temperature]:.3g}), step {temperature + 1} of {trajectory.n_steps}: "
             f"{count} distinct cluster{'s' * (count != 1)} of {trajectory.n_clusters} offered, "
             f"with {', '.join(map(str, sizes))} objects{f' ({rest} more in tiny clusters)' if rest else ''}."
-        ]
-        if capacity is not None:
-            now = round(float(capacity.curve[temperature]), 2) + 0.0  # no -0.00
-            words.append(
-                f"Information {now:.2f} bits per object; the maximum, the capacity, is {capacity.value:.2f} bits "
-                f"at step {capacity.index + 1}."
-            )
-        return " ".join(words)
-
-
-class ShiftExplorer(TemperatureExplorer):
-    """`TemperatureExplorer` with a slider for the shift of the similarities; `run(shift=value)`."""
-
-    def __init__(self, run, shifts, X=None):
-        super().__init__(run, X, shift=shifts)
+        )
+        if capacity is None:
+            return words
+        now = round(float(capacity.curve[temperature]), 2) + 0.0  # no -0.00
+        best = f"the maximum, the capacity, is {capacity.value:.2f} bits at step {capacity.index + 1}."
+        return f"{words} Information {now:.2f} bits per object; {best}"
 
 
 class ClusterCountExplorer(TemperatureExplorer):
-    """`TemperatureExplorer` with a slider for the number of clusters offered; `run(n_clusters=value)`."""
+    """`TemperatureExplorer` with a slider for the number of clusters offered; `run(n_clusters=value)`.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> def run(n_clusters):
+    ...     return gc.AnnealedKMeans(n_clusters, random_state=0).anneal([[0.0], [1.0], [9.0]])
+    >>> gc.widgets.ClusterCountExplorer(run, [1, 2])
+    ClusterCountExplorer(temperature: 40, n_clusters: 2)
+    """
 
     def __init__(self, run, n_clusters, X=None):
         super().__init__(run, X, n_clusters=n_clusters)
@@ -327,8 +310,6 @@ class ClusterCountExplorer(TemperatureExplorer):
 
 def _compute(run, parameters):
     """Results (Trajectory, Capacity or None) for every combination of values, by their positions."""
-    from tqdm.auto import tqdm
-
     positions = list(itertools.product(*(range(len(axis.values)) for axis in parameters.values())))
     results = {}
     for position in tqdm(positions, desc="annealing", leave=False, disable=len(positions) < 2):

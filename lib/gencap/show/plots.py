@@ -7,6 +7,7 @@ marker, clusters in marker, and colour maps rise in lightness from end to end.  
 """
 
 import contextlib
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -14,9 +15,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from sklearn.metrics.cluster import contingency_matrix
 
 from ..checks import check_labels, check_vectors
-from ..validation.agreement import contingency
 from ..views.measures import standardised_rows
 
 # After Okabe and Ito's palette, dark and light in turn, so that neighbours also differ on a grey print.
@@ -30,23 +31,20 @@ SEQUENTIAL = "cividis"  # lightness rises evenly from end to end
 TEMPERATURE = r"inverse temperature $\beta$ (first split = 1)"
 BACKING = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "borderpad": 0.1}  # of legends over lines
 LARGEST_IMAGE = 400  # rows of a heat map; a picture on screen has no more pixels for them
+SETTINGS = matplotlib.rc_params_from_file(Path(__file__).with_name("lesson.mplstyle"), use_default_template=False)
 
 
 @contextlib.contextmanager
 def style():
-    """Context in which the figures of the suite are drawn; nothing remains changed after it."""
-    settings = {
-        "font.size": 9,
-        "axes.titlesize": 10,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": False,
-        "legend.frameon": False,
-        "legend.fontsize": 8,
-        "lines.linewidth": 1.6,
-        "figure.facecolor": "white",
-    }
-    with matplotlib.rc_context(settings):
+    """Context in which the figures of the suite are drawn; nothing remains changed after it.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> with gc.plots.style():
+    ...     ax = gc.plots.labels_scatter([[0, 0], [1, 1]], [0, 1])
+    """
+    with matplotlib.rc_context(SETTINGS):
         yield
         interactive = matplotlib.is_interactive()
     # The first figure of a notebook loads its backend, which turns interactive mode on; if the context turned it off
@@ -54,14 +52,17 @@ def style():
     matplotlib.interactive(interactive)
 
 
-def _axes(ax, size=(4.4, 3.3)):
-    """Return `ax`, or the Axes of a new figure of `size` inches."""
-    if ax is not None:
-        return ax
+def _figure(size):
+    """New figure of `size` inches."""
     from matplotlib import pyplot  # here only: explorers draw without pyplot, which would keep their figures open
 
+    return pyplot.figure(figsize=size, layout="constrained")
+
+
+def _axes(ax, size=(4.4, 3.3)):
+    """Return `ax`, or the Axes of a new figure of `size` inches."""
     with style():
-        return pyplot.subplots(figsize=size, layout="constrained")[1]
+        return _figure(size).subplots() if ax is None else ax
 
 
 def _temperature_ticks(axis):
@@ -81,16 +82,24 @@ def _temperature_axis(ax, unit):
     ax.set_xlabel(r"inverse temperature $\beta$" if unit == 1 else TEMPERATURE)
 
 
-def _mark_step(ax, x, y=None):
-    """Vertical line at the temperature of interest, and a dot where it meets a curve."""
-    ax.axvline(x, color="0.35", linewidth=1.2, linestyle=":", zorder=0, label="_step")
-    if y is not None:
-        ax.plot(x, y, "o", color="black", markersize=6, clip_on=False, label="_step")
+def _mark_step(ax, step, x, y=None):
+    """Vertical line at the temperature of interest, if there is one, and a dot where it meets the curve `y`."""
+    if step is not None:
+        ax.axvline(x[step], color="0.35", linewidth=1.2, linestyle=":", zorder=0, label="_step")
+        if y is not None:
+            ax.plot(x[step], y[step], "o", color="black", markersize=6, clip_on=False, label="_step")
 
 
 def _ring(ax, x, y, marker, colour):
     """Ring around the best point of a curve."""
     ax.plot(x, y, marker, markersize=9, markerfacecolor="none", markeredgecolor=colour, label="_best")
+
+
+def _colourbar(ax, picture, label, **layout):
+    """Colour bar without a frame."""
+    bar = ax.figure.colorbar(picture, ax=ax, label=label, **layout)
+    bar.outline.set_visible(False)
+    return bar
 
 
 def _curves(*axes):
@@ -103,15 +112,15 @@ def _plane(places):
     return places[..., :2] if places.shape[-1] > 1 else np.concatenate([places, np.zeros_like(places)], axis=-1)
 
 
+def _look(number, **more):
+    """Colour and marker of a cluster or curve."""
+    return {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)], **more}
+
+
 def _curve_style(ax):
     """Colour, dash and marker of the next curve in `ax`."""
     number = len(_curves(ax))
-    return {
-        "color": COLOURS[number % len(COLOURS)],
-        "linestyle": DASHES[number % len(DASHES)],
-        "marker": MARKERS[number % len(MARKERS)],
-        "markersize": 3.5,
-    }
+    return _look(number, linestyle=DASHES[number % len(DASHES)], markersize=3.5)
 
 
 def cluster_order(trajectory):
@@ -125,6 +134,13 @@ def cluster_order(trajectory):
     -------
     ndarray of int, shape (K,)
         Clusters from left to right.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> run = gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]])
+    >>> sorted(gc.plots.cluster_order(run).tolist())
+    [0, 1]
     """
     groups = [trajectory.groups(t) for t in range(trajectory.n_steps)]
     return np.lexsort((np.arange(trajectory.n_clusters), *groups[::-1]))
@@ -139,6 +155,13 @@ def distinct_labels(trajectory, t=-1):
     Returns
     -------
     ndarray of int, shape (N,)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> run = gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]])
+    >>> len(set(gc.plots.distinct_labels(run, 0))), len(set(gc.plots.distinct_labels(run)))
+    (1, 2)
     """
     place, groups = np.argsort(cluster_order(trajectory)), trajectory.groups(t)
     merged = place.copy()
@@ -147,7 +170,7 @@ def distinct_labels(trajectory, t=-1):
     return merged[trajectory.labels(t)]
 
 
-def _colour_limits(X):
+def colour_limits(X):
     """Ends of the colour scale of a similarity matrix: the 1st and 99th percentile off the diagonal."""
     off_diagonal = X[~np.eye(len(X), dtype=bool)]
     return np.percentile(off_diagonal, [1, 99]) if off_diagonal.size else (float(X[0, 0]) - 1, float(X[0, 0]) + 1)
@@ -155,8 +178,7 @@ def _colour_limits(X):
 
 def _image(ax, values, extent, low=0, high=1, cmap=SEQUENTIAL, aspect=None):
     """Heat map of `values` without smoothing."""
-    scale = {"cmap": cmap, "vmin": low, "vmax": high}
-    return ax.imshow(values, extent=extent, aspect=aspect, interpolation="nearest", **scale)
+    return ax.imshow(values, cmap, aspect=aspect, interpolation="nearest", vmin=low, vmax=high, extent=extent)
 
 
 def _blocks(labels, tie=None):
@@ -166,7 +188,7 @@ def _blocks(labels, tie=None):
     return order, present, np.concatenate([[0], np.cumsum(sizes)])
 
 
-def similarity_heatmap(X, labels=None, ax=None, label="similarity", limits=None, colourbar=True):
+def similarity_heatmap(X, labels=None, *, ax=None, label="similarity", limits=None, colourbar=True):
     """Similarity matrix, objects ordered by cluster, a frame around each cluster (numbered from 1).
 
     Parameters
@@ -184,6 +206,11 @@ def similarity_heatmap(X, labels=None, ax=None, label="similarity", limits=None,
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.similarity_heatmap([[1, 0.9, 0], [0.9, 1, 0], [0, 0, 1]], [0, 0, 1])
     """
     X = np.asarray(X)
     if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] == 0:
@@ -194,26 +221,24 @@ def similarity_heatmap(X, labels=None, ax=None, label="similarity", limits=None,
     order, present, edges = _blocks(labels)
     shown = order[:: -(-n_objects // LARGEST_IMAGE)]
     image = X[np.ix_(shown, shown)]
-    low, high = _colour_limits(image) if limits is None else limits
+    low, high = colour_limits(image) if limits is None else limits
     picture = _image(ax, image, (0, n_objects, n_objects, 0), low, high)
     ax.set(xlabel="objects", ylabel="objects")
     if len(present) > 1:
-        for start, stop in zip(edges[:-1], edges[1:], strict=True):
-            frame = {"xy": (start, start), "width": stop - start, "height": stop - start, "fill": False}
-            ax.add_patch(Rectangle(**frame, edgecolor="white", linewidth=2.6))
-            ax.add_patch(Rectangle(**frame, edgecolor="black", linewidth=1.1))
+        for start, size in zip(edges[:-1], np.diff(edges), strict=True):
+            for colour, width in (("white", 2.6), ("black", 1.1)):
+                ax.add_patch(Rectangle((start, start), size, size, fill=False, edgecolor=colour, linewidth=width))
         named = np.diff(edges) > 0.03 * n_objects  # the numbers of smaller ones would lie on each other
         ax.set_yticks(((edges[1:] + edges[:-1]) / 2)[named], (present + 1)[named])
         ax.tick_params(axis="y", length=0)
         ax.set(xlabel="objects, ordered by cluster", ylabel="cluster")
     ax.spines[:].set_visible(False)
     if colourbar:
-        bar = ax.figure.colorbar(picture, ax=ax, label=label, fraction=0.046, pad=0.03, extend="both")
-        bar.outline.set_visible(False)
+        _colourbar(ax, picture, label, fraction=0.046, pad=0.03, extend="both")
     return ax
 
 
-def information_curve(capacity, unit=1.0, transfer=None, step=None, label="information $J$", ax=None):
+def information_curve(capacity, unit=1.0, *, transfer=None, step=None, label="information $J$", ax=None):
     """Information J against inverse temperature, its maximum (the generalization capacity) marked.
 
     Values far below zero are cut off: they all say that nothing generalizes.
@@ -234,6 +259,12 @@ def information_curve(capacity, unit=1.0, transfer=None, step=None, label="infor
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> runs = [gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [x]]) for x in (9.0, 9.5)]
+    >>> ax = gc.plots.information_curve(gc.generalization_capacity(*runs), runs[0].unit)
     """
     ax = _axes(ax)
     beta, curve, best = np.asarray(capacity.betas) / unit, np.asarray(capacity.curve), capacity.index
@@ -244,18 +275,12 @@ def information_curve(capacity, unit=1.0, transfer=None, step=None, label="infor
     top = max(float(curve.max()), 0.05)
     low, high = (-0.12 * top, 1.2 * top) if first else ax.get_ylim()
     ax.set_ylim(min(low, -0.12 * top), max(high, 1.2 * top))
-    ax.annotate(
-        f"{max(curve[best], 0.0):.2f} bits",
-        (beta[best], curve[best]),
-        (0, 8),
-        textcoords="offset points",
-        ha="right" if best > 0.8 * len(curve) else "center",
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
-    )
+    words, side = f"{max(curve[best], 0.0):.2f} bits", "right" if best > 0.8 * len(curve) else "center"
+    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
+    ax.annotate(words, (beta[best], curve[best]), (0, 8), textcoords="offset points", ha=side, bbox=box)
     if first:
         ax.axhline(0, color="0.6", linewidth=0.8, zorder=0)
-    if step is not None:
-        _mark_step(ax, beta[step], max(curve[step], ax.get_ylim()[0]))
+    _mark_step(ax, step, beta, np.maximum(curve, ax.get_ylim()[0]))
     _temperature_axis(ax, unit)
     ax.set_ylabel("information (bits per object)")
     if transfer is not None:
@@ -279,7 +304,7 @@ def _second_curve(ax, x, y, label, axis_label):
     ax.set_ylim(ax.get_ylim()[0], ax.get_ylim()[1] * 1.1)
 
 
-def capacity_against_clusters(n_clusters, capacities, selected=None, second=None, second_label="", ax=None):
+def capacity_against_clusters(n_clusters, capacities, selected=None, *, second=None, second_label="", ax=None):
     """Capacity against the number of clusters offered.
 
     Parameters
@@ -297,6 +322,11 @@ def capacity_against_clusters(n_clusters, capacities, selected=None, second=None
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.capacity_against_clusters([2, 3, 4], [0.9, 1.5, 1.4], 3)
     """
     n_clusters, capacities = np.asarray(n_clusters), np.asarray(capacities, dtype=float)
     if n_clusters.shape != capacities.shape or n_clusters.ndim != 1:
@@ -305,8 +335,9 @@ def capacity_against_clusters(n_clusters, capacities, selected=None, second=None
     ax.plot(n_clusters, capacities, label="capacity", **_curve_style(ax))
     ax.set_ylim(min(0.0, capacities.min()), max(1.2 * capacities.max(), 0.1))
     if selected is not None:
-        value = capacities[list(n_clusters).index(selected)]
-        _mark_step(ax, selected)
+        chosen = list(n_clusters).index(selected)
+        value = capacities[chosen]
+        _mark_step(ax, chosen, n_clusters)
         ax.annotate(f"K = {selected}, {value:.2f} bits", (selected, value), (5, 7), textcoords="offset points")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel="number of clusters offered $K$", ylabel="capacity (bits per object)")
@@ -315,14 +346,30 @@ def capacity_against_clusters(n_clusters, capacities, selected=None, second=None
     return ax
 
 
-def n_effective_curve(trajectory, step=None, ax=None):
-    """Number of distinct clusters against inverse temperature, in units of the first split."""
+def n_effective_curve(trajectory, *, step=None, ax=None):
+    """Number of distinct clusters against inverse temperature, in units of the first split.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    step : int, optional
+        Temperature marked by a vertical line.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.n_effective_curve(gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]]))
+    """
     ax = _axes(ax)
     beta = trajectory.betas / trajectory.unit
     count = [trajectory.n_effective(t) for t in range(trajectory.n_steps)]
     ax.step(beta, count, where="mid", **(_curve_style(ax) | {"linestyle": "-"}))
-    if step is not None:
-        _mark_step(ax, beta[step], count[step])
+    _mark_step(ax, step, beta, count)
     _temperature_axis(ax, trajectory.unit)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(ylim=(0, trajectory.n_clusters + 0.5), ylabel="distinct clusters")
@@ -342,7 +389,7 @@ def _centroid_paths(trajectory, X):
     return np.einsum("tnk,nd->tkd", trajectory.probabilities, X) / np.maximum(mass, 1e-12)
 
 
-def centroid_tree(trajectory, X=None, direction=None, step=None, ax=None):
+def centroid_tree(trajectory, X=None, *, direction=None, step=None, ax=None):
     """Centroids on one line against inverse temperature: the tree of splits (000 Fig. 13a).
 
     Parameters
@@ -360,6 +407,11 @@ def centroid_tree(trajectory, X=None, direction=None, step=None, ax=None):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.centroid_tree(gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]]))
     """
     ax = _axes(ax)
     paths = _centroid_paths(trajectory, X)
@@ -370,19 +422,18 @@ def centroid_tree(trajectory, X=None, direction=None, step=None, ax=None):
         direction = direction * np.sign(direction[np.abs(direction).argmax()])  # the sign of a singular vector is free
     places = paths @ (np.asarray(direction, dtype=float) / np.linalg.norm(direction))
     beta = trajectory.betas / trajectory.unit
-    leaves = list(enumerate(cluster_order(trajectory)))
-    for number, k in reversed(leaves):  # first leaf on top: its colour is the stem's
-        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-        ax.plot(beta, places[:, k], color=colour, linewidth=1.3)
-        ax.plot(beta[-1], places[-1, k], marker, color=colour, markersize=5, clip_on=False)
-    if step is not None:
-        _mark_step(ax, beta[step])
+    for number, k in reversed(
+        list(enumerate(cluster_order(trajectory)))
+    ):  # first leaf on top: its colour is the stem's
+        ax.plot(beta, places[:, k], color=_look(number)["color"], linewidth=1.3)
+        ax.plot(beta[-1], places[-1, k], **_look(number, linestyle="none", markersize=5, clip_on=False))
+    _mark_step(ax, step, beta)
     _temperature_axis(ax, trajectory.unit)
     ax.set_ylabel("centroid position, projected")
     return ax
 
 
-def cluster_trajectories(trajectory, X=None, ax=None):
+def cluster_trajectories(trajectory, X=None, *, ax=None):
     """Paths of the centroids in the plane, their colour the inverse temperature (000 Fig. 22b).
 
     Parameters
@@ -395,6 +446,12 @@ def cluster_trajectories(trajectory, X=None, ax=None):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X = [[0.0, 1.0], [1.0, 1.0], [9.0, 0.0]]
+    >>> ax = gc.plots.cluster_trajectories(gc.AnnealedKMeans(2, random_state=0).anneal(X), X)
     """
     ax = _axes(ax, (4.6, 3.6))
     paths = _plane(_centroid_paths(trajectory, X))
@@ -405,19 +462,15 @@ def cluster_trajectories(trajectory, X=None, ax=None):
     norm = LogNorm(beta[0], beta[-1] if len(beta) > 1 else 2 * beta[0])
     for path in paths.transpose(1, 0, 2):
         pieces = np.stack([path[:-1], path[1:]], axis=1)
-        colours = LineCollection(pieces, cmap=SEQUENTIAL, norm=norm, array=beta[1:], linewidths=2.4)
-        ax.add_collection(colours)
+        drawn = ax.add_collection(LineCollection(pieces, cmap=SEQUENTIAL, norm=norm, array=beta[1:], linewidths=2.4))
     ax.plot(*paths[-1].T, "o", markersize=6, color="black", markerfacecolor="white", zorder=3)
     ax.margins(0.08)
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.set(xlabel="first coordinate", ylabel="second coordinate")
-    bar = ax.figure.colorbar(colours, ax=ax, label=TEMPERATURE)
-    _temperature_ticks(bar.ax.yaxis)
-    bar.outline.set_visible(False)
+    ax.set(xlabel="first coordinate", ylabel="second coordinate", aspect="equal", adjustable="datalim")
+    _temperature_ticks(_colourbar(ax, drawn, TEMPERATURE).ax.yaxis)
     return ax
 
 
-def assignment_probabilities(trajectory, t=-1, ax=None, colourbar=True):
+def assignment_probabilities(trajectory, t=-1, *, ax=None, colourbar=True):
     """Assignment probabilities at step `t`, objects in columns ordered by their coldest labels, clusters in rows.
 
     Parameters
@@ -430,6 +483,11 @@ def assignment_probabilities(trajectory, t=-1, ax=None, colourbar=True):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.assignment_probabilities(gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]]))
     """
     ax = _axes(ax)
     clusters = cluster_order(trajectory)
@@ -441,12 +499,11 @@ def assignment_probabilities(trajectory, t=-1, ax=None, colourbar=True):
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.set(xlabel="objects, ordered by their coldest cluster", ylabel="cluster")
     if colourbar:
-        bar = ax.figure.colorbar(picture, ax=ax, label="assignment probability", fraction=0.06, pad=0.03)
-        bar.outline.set_visible(False)
+        _colourbar(ax, picture, "assignment probability", fraction=0.06, pad=0.03)
     return ax
 
 
-def labels_scatter(X, labels, centroids=None, ax=None):
+def labels_scatter(X, labels, centroids=None, *, ax=None):
     """Objects in the plane (first two coordinates of X), a colour and a marker for each cluster.
 
     Parameters
@@ -460,33 +517,28 @@ def labels_scatter(X, labels, centroids=None, ax=None):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.labels_scatter([[0, 0], [1, 1], [5, 5]], [0, 0, 1], centroids=[[0.5, 0.5], [5, 5]])
     """
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"X must be a non-empty 2-D array (objects, features), got shape {X.shape}")
+    X = check_vectors("X", X)
     labels = check_labels("labels", labels, len(X))
     ax = _axes(ax)
     size = float(np.clip(110 / np.sqrt(len(X)), 2.5, 6))
     for k in np.unique(labels):
-        ax.plot(
-            *_plane(X[labels == k]).T,
-            MARKERS[k % len(MARKERS)],
-            color=COLOURS[k % len(COLOURS)],
-            markersize=size,
-            markeredgewidth=0,
-            alpha=0.75,
-            label=f"cluster {k + 1}",
-        )
+        look = _look(k, linestyle="none", markersize=size, markeredgewidth=0, alpha=0.75)
+        ax.plot(*_plane(X[labels == k]).T, label=f"cluster {k + 1}", **look)
     if centroids is not None:
         places = _plane(np.asarray(centroids, dtype=float)).T
         for width, colour in ((4.5, "white"), (2.0, "black")):
             ax.plot(*places, "x", color=colour, markersize=8, markeredgewidth=width, zorder=3)
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.set(xlabel="first coordinate", ylabel="second coordinate")
+    ax.set(xlabel="first coordinate", ylabel="second coordinate", aspect="equal", adjustable="datalim")
     return ax
 
 
-def clusters_against_classes(labels, classes, class_names=None, ax=None):
+def clusters_against_classes(labels, classes, class_names=None, *, ax=None):
     """How many objects of each known class each cluster holds, as a table in shades.
 
     Parameters
@@ -498,11 +550,16 @@ def clusters_against_classes(labels, classes, class_names=None, ax=None):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.clusters_against_classes([0, 0, 1], [1, 1, 0], ["a", "b"])
     """
     labels = check_labels("labels", labels)
     classes = check_labels("classes", classes, len(labels))
     clusters, kinds = np.unique(labels), np.unique(classes)
-    counts = contingency("labels", labels, "classes", classes).astype(int)
+    counts = contingency_matrix(labels, classes)
     names = kinds if class_names is None else [class_names[kind] for kind in kinds]
     ax = _axes(ax, (1.6 + 0.8 * len(kinds), 1.2 + 0.4 * len(clusters)))
     ax.imshow(counts, cmap=SEQUENTIAL, vmin=0, aspect="auto")
@@ -516,13 +573,13 @@ def clusters_against_classes(labels, classes, class_names=None, ax=None):
     return ax
 
 
-def median_and_quartiles(x, values, label="", minimum=False, ax=None):
+def median_and_quartiles(x, values, label="", *, minimum=False, ax=None):
     """Median over repetitions, and the quartiles as a band with thin borders.
 
     Parameters
     ----------
     x : array_like, shape (M,)
-    values : array_like, shape (n_repetitions, M)
+    values : array_like, shape (n_repeats, M)
     label : str
         Name of the curve; call again with the same `ax` and another name to compare.
     minimum : bool
@@ -532,10 +589,15 @@ def median_and_quartiles(x, values, label="", minimum=False, ax=None):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.median_and_quartiles([1, 2], [[3, 1], [4, 2], [9, 2]], "cost", minimum=True)
     """
     x, values = np.asarray(x), np.asarray(values, dtype=float)
     if values.ndim != 2 or x.shape != values.shape[1:]:
-        raise ValueError(f"values has shape {values.shape}, accepted is (repetitions, {x.size}), one column for each x")
+        raise ValueError(f"values has shape {values.shape}, accepted is (n_repeats, {x.size}), one column for each x")
     ax = _axes(ax)
     drawn = _curve_style(ax)
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
@@ -547,7 +609,7 @@ def median_and_quartiles(x, values, label="", minimum=False, ax=None):
     return ax
 
 
-def capacity_with_null(n_clusters, observed, null, ax=None, label="data"):
+def capacity_with_null(n_clusters, observed, null, *, ax=None, label="data"):
     """Capacity against the number of clusters, and what the same procedure finds in data without structure.
 
     Parameters
@@ -566,13 +628,16 @@ def capacity_with_null(n_clusters, observed, null, ax=None, label="data"):
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.capacity_with_null([2, 3], [0.5, 0.9], [[0.1, 0.2], [0.2, 0.3]])
     """
     n_clusters, observed, null = np.asarray(n_clusters), np.asarray(observed, float), np.asarray(null, float)
     if null.ndim != 2 or not n_clusters.shape == observed.shape == null.shape[1:]:
-        raise ValueError(
-            f"observed has shape {observed.shape} and null {null.shape}, accepted are ({n_clusters.size},) and "
-            f"(repetitions, {n_clusters.size}), one column for each of n_clusters"
-        )
+        accepted = f"({n_clusters.size},) and (n_repeats, {n_clusters.size}), one column for each of n_clusters"
+        raise ValueError(f"observed has shape {observed.shape} and null {null.shape}, accepted are {accepted}")
     ax = _axes(ax)
     drawn, mean, spread = _curve_style(ax), null.mean(axis=0), null.std(axis=0, ddof=min(1, len(null) - 1))
     ax.fill_between(n_clusters, mean - spread, mean + spread, color="0.55", alpha=0.3, linewidth=0.6)
@@ -586,7 +651,7 @@ def capacity_with_null(n_clusters, observed, null, ax=None, label="data"):
     return ax
 
 
-def coclustering_comparison(reference, alternative, ax=None):
+def coclustering_comparison(reference, alternative, *, ax=None):
     """Pairs of objects in four colours: in one cluster by both solutions, by one of them, by none (000 Fig. 41).
 
     Objects are ordered by the reference clusters, which become blocks on the diagonal; yellow outside of a block
@@ -601,15 +666,22 @@ def coclustering_comparison(reference, alternative, ax=None):
     -------
     Axes
 
-    Source: document 000, section 7.1.5, Eq. 151.
+    References
+    ----------
+    Document 000, section 7.1.5, Eq. 151.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> ax = gc.plots.coclustering_comparison([0, 0, 1, 1], [0, 1, 2, 2])
     """
     reference = check_labels("reference", reference)
     alternative = check_labels("alternative", alternative, len(reference))
     ax = _axes(ax, (4.6, 3.4))
     order, present, edges = _blocks(reference, alternative)
     shown = order[:: -(-len(order) // LARGEST_IMAGE)]
-    ref, alt = reference[shown], alternative[shown]
-    image = 2 * (ref[:, None] == ref) + (alt[:, None] == alt)
+    together, also = (np.equal.outer(names[shown], names[shown]) for names in (reference, alternative))
+    image = 2 * together + also
     _image(ax, image, (0, len(order), len(order), 0), high=3, cmap=ListedColormap(PAIRS))
     ax.set_yticks((edges[1:] + edges[:-1]) / 2, present + 1)
     ax.tick_params(axis="y", length=0)
@@ -620,7 +692,7 @@ def coclustering_comparison(reference, alternative, ax=None):
     return ax
 
 
-def expression_profiles(data, labels, conditions=None, figure=None):
+def expression_profiles(data, labels, conditions=None, *, figure=None):
     """One panel a cluster: its objects' profiles, each with mean 0 and variance 1, and their mean (000 Figs 42, 43).
 
     Parameters
@@ -636,6 +708,13 @@ def expression_profiles(data, labels, conditions=None, figure=None):
     -------
     ndarray of Axes, shape (number of non-empty clusters,)
         Thin grey: up to 10 members; line and band: mean of the cluster and one standard deviation to each side.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> axes = gc.plots.expression_profiles([[0, 1, 2], [2, 1, 0], [0, 2, 4]], [0, 1, 0])
+    >>> len(axes)
+    2
     """
     data = check_vectors("data", data)
     labels = check_labels("labels", labels, len(data))
@@ -643,10 +722,7 @@ def expression_profiles(data, labels, conditions=None, figure=None):
     present = np.unique(labels)
     columns = min(len(present), 5)
     rows = -(-len(present) // columns)
-    if figure is None:
-        from matplotlib import pyplot
-
-        figure = pyplot.figure(figsize=(1.9 * columns, 1.6 * rows + 0.3), layout="constrained")
+    figure = figure or _figure((1.9 * columns, 1.6 * rows + 0.3))
     axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     points = np.arange(data.shape[1])
     for ax, k in zip(axes, present, strict=False):

@@ -19,15 +19,18 @@ objects, as in the paper; a permutation keeps the sizes of the clusters, so the 
 Codes are numbered by :math:`\sum_i c(i) K^i`. Sizes of sets are natural logarithms, information is in bits per object
 unless nats are asked for.
 
-Sources: document 003 (approximation set coding), document 004 section 8 (weights, posterior agreement).
+References
+----------
+Document 003 (approximation set coding); document 004, section 8 (weights, posterior agreement).
 """
 
 import warnings
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp
+from scipy.stats import entropy
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import checks
@@ -37,8 +40,7 @@ LARGEST_CLASS = 2**22
 TRANSFORMATIONS = ("xor", "permutation")
 
 
-@dataclass(frozen=True)
-class SetSizes:
+class SetSizes(NamedTuple):
     """Natural logarithms of the sizes of two approximation sets and of their intersection; -inf is an empty set.
 
     Attributes
@@ -54,8 +56,7 @@ class SetSizes:
     log_joint: np.ndarray
 
 
-@dataclass(frozen=True)
-class Transmission:
+class Transmission(NamedTuple):
     """Error of a simulated channel and the steps of its bound, each an average over the codebooks.
 
     The order error <= union <= markov holds for every single codebook; markov <= bound holds in the mean and with
@@ -82,7 +83,7 @@ class Transmission:
     bound: float
 
 
-def noisy_distances(labels, noise, n_clusters=2, random_state=None):
+def noisy_distances(labels, noise, n_clusters=2, *, random_state=None):
     """Problem generator: squared distances of noisy measurements to K known centroids.
 
     The centroids are the corners of a regular simplex of side 2; for K=2 this is mu = +1, -1 on a line.
@@ -104,13 +105,18 @@ def noisy_distances(labels, noise, n_clusters=2, random_state=None):
     ------
     ValueError, TypeError
         Labels outside 0..K-1, K < 2, a negative noise.
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.noisy_distances([0, 1], 0.0).round(6).tolist()
+    [[0.0, 4.0], [4.0, 0.0]]
     """
     n_clusters = checks.check_integer("n_clusters", n_clusters, 2)
     labels = checks.check_labels("labels", labels, n_clusters=n_clusters)
-    noise = checks.check_number("noise", noise, 0.0)
     centroids = np.sqrt(2.0) * np.eye(n_clusters)
-    rng = checks.generator(random_state)
-    measured = centroids[labels] + noise * rng.standard_normal((labels.size, n_clusters))
+    error = checks.generator(random_state).standard_normal((labels.size, n_clusters))
+    measured = centroids[labels] + checks.check_number("noise", noise, 0.0) * error
     return np.square(measured[:, None, :] - centroids).sum(axis=2)
 
 
@@ -121,10 +127,14 @@ def enumerate_codes(n_objects, n_clusters):
     ------
     ValueError
         More than 2^22 codes.
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.enumerate_codes(2, 2).tolist()
+    [[0, 0], [1, 0], [0, 1], [1, 1]]
     """
-    n_objects = checks.check_integer("n_objects", n_objects)
-    n_clusters = checks.check_integer("n_clusters", n_clusters, 2, 127)
-    _check_class_size(n_objects, n_clusters)
+    n_objects, n_clusters = _check_class(n_objects, n_clusters, LARGEST_CLASS, 127)  # int8
     numbers = np.arange(n_clusters**n_objects)
     return (numbers[:, None] // n_clusters ** np.arange(n_objects) % n_clusters).astype(np.int8)
 
@@ -144,9 +154,15 @@ def code_costs(distances):
     ------
     ValueError
         Not a finite matrix with at least two columns, or more than 2^22 codes.
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.code_costs([[0, 4], [1, 2]]).tolist()
+    [1.0, 5.0, 2.0, 6.0]
     """
     distances = _check_distances("distances", distances)
-    _check_class_size(*distances.shape)
+    _check_class(*distances.shape, LARGEST_CLASS)
     costs = np.zeros(1)
     for row in distances:
         costs = (row[:, None] + costs).ravel()
@@ -165,9 +181,14 @@ def approximation_set(costs, gamma):
     Returns
     -------
     ndarray of bool, shape (n_codes,)
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.approximation_set([1.0, 5.0, 2.0], 1.5).tolist()
+    [True, False, True]
     """
-    gamma = checks.check_number("gamma", gamma, 0.0)
-    return _excess("costs", costs) <= gamma
+    return _excess("costs", costs) <= checks.check_number("gamma", gamma, 0.0)
 
 
 def set_sizes(costs1, costs2, gammas):
@@ -192,17 +213,22 @@ def set_sizes(costs1, costs2, gammas):
     Notes
     -----
     A code is in both sets if the larger of its two excess costs is at most gamma: one sort gives all widths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap import coding
+    >>> sizes = coding.set_sizes([0, 1, 2, 3], [1, 0, 3, 2], [0, 1])
+    >>> np.exp(sizes.log_joint).round(6).tolist()
+    [0.0, 2.0]
     """
     gammas = _check_gammas(gammas)
     first, second = _excess("costs1", costs1), _excess("costs2", costs2)
     if first.size != second.size:
         raise ValueError(f"costs1 has {first.size} codes and costs2 {second.size}; accepted is the same number")
+    excesses = first, second, np.maximum(first, second)
     with np.errstate(divide="ignore"):
-        logs = [
-            np.log(np.searchsorted(np.sort(excess), gammas, side="right"))
-            for excess in (first, second, np.maximum(first, second))
-        ]
-    return SetSizes(gammas, *logs)
+        return SetSizes(gammas, *(np.log(np.searchsorted(np.sort(e), gammas, side="right")) for e in excesses))
 
 
 def lattice_set_sizes(distances1, distances2, max_gamma):
@@ -226,14 +252,21 @@ def lattice_set_sizes(distances1, distances2, max_gamma):
     ------
     ValueError, TypeError
         Distances that are not integers or of different shape; so many objects that the counts leave the floats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap import coding
+    >>> d = np.tile([0, 1], (4, 1))
+    >>> np.exp(coding.lattice_set_sizes(d, d, 2).log_first).round(6).tolist()
+    [1.0, 5.0, 11.0]
     """
-    max_gamma = checks.check_integer("max_gamma", max_gamma, 0, 5000)
+    size = checks.check_integer("max_gamma", max_gamma, 0, 5000) + 1
     first, second = _check_pair(distances1, distances2)
     if not (np.array_equal(first, np.rint(first)) and np.array_equal(second, np.rint(second))):
         raise ValueError("distances1 and distances2 must hold integers, got fractions; divide by a step and round")
     first, second = (_row_excess(d).astype(np.int64) for d in (first, second))
-    size, nothing = max_gamma + 1, np.zeros_like(first)
-    single = [_log_counts(excess, nothing, size, 1)[:, 0] for excess in (first, second)]
+    single = [_log_counts(excess, np.zeros_like(first), size, 1)[:, 0] for excess in (first, second)]
     return SetSizes(np.arange(size, dtype=float), *single, _log_counts(first, second, size, size).diagonal())
 
 
@@ -248,21 +281,18 @@ def _log_counts(first, second, height, width):
     log_sums = logsumexp(-tilt * both, axis=1, keepdims=True)
     start = 600.0
     if log_sums.sum() > start + 700:
-        raise ValueError(
-            f"distances1 has {n_objects} objects and {n_clusters} clusters; accepted are fewer, the sizes of the sets "
-            "differ by more than a float can hold"
-        )
+        given = f"distances1 has {n_objects} objects and {n_clusters} clusters"
+        raise ValueError(f"{given}; accepted are fewer, the sizes of the sets differ by more than a float can hold")
     table = kernels.count_codes(np.exp(-tilt * both - log_sums), first, second, np.exp(start), height, width)
     with np.errstate(divide="ignore"):
         logs = np.log(table) + (log_sums.sum() - start) + tilt * np.add.outer(np.arange(height), np.arange(width))
-    logs = np.logaddexp.accumulate(np.logaddexp.accumulate(logs, axis=0), axis=1)
-    few = logs < 20
-    with np.errstate(divide="ignore"):
+        logs = np.logaddexp.accumulate(np.logaddexp.accumulate(logs, axis=0), axis=1)
+        few = logs < 20
         logs[few] = np.log(np.rint(np.exp(logs[few])))  # small counts are integers, exactly
     return logs
 
 
-def boltzmann_set_sizes(distances1, distances2, gammas, legendre=True):
+def boltzmann_set_sizes(distances1, distances2, gammas, *, legendre=True):
     r"""Estimate the three sizes by Boltzmann sums (canonical), for any number of objects.
 
     .. math:: \log |C_\gamma| \approx \min_{\beta \ge 0} \log \sum_c e^{-\beta (R(c) - \min R)} + \beta\gamma
@@ -290,24 +320,38 @@ def boltzmann_set_sizes(distances1, distances2, gammas, legendre=True):
     ValueError
         Matrices that are not finite or of different shape, a negative width.
 
-    Source: document 003, Eq. 14 and 15.
+    References
+    ----------
+    Document 003, Eq. 14 and 15.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap import coding
+    >>> d = np.tile([0.0, 1.0], (300, 1))
+    >>> (coding.boltzmann_set_sizes(d, d, [60.0]).log_first / 300).round(2).tolist()  # nats of 60 among 300
+    [0.5]
     """
     gammas = _check_gammas(gammas)
     first, second = (_row_excess(d) for d in _check_pair(distances1, distances2))
     single = [np.array([_legendre(excess[None], gamma) for gamma in gammas]) for excess in (first, second)]
+    both = np.stack([first, second])
+    joint = [_legendre(both, gamma) for gamma in gammas] if legendre else []
+    found = [minimum[2] for minimum in (*single[0], *single[1], *joint)]
+    if not all(found):
+        missed = f"the minimum over beta was not found for {found.count(0)} of {len(found)} set sizes (SLSQP)"
+        advice = "those are upper bounds; leave out the gammas at the ends of the range"
+        warnings.warn(f"{missed}: {advice}", ConvergenceWarning, stacklevel=2)
     if legendre:
-        joint = np.array([_legendre(np.stack([first, second]), gamma) for gamma in gammas])
-        _check_minima(np.concatenate([*single, joint]))
-        joint = np.where(joint[:, 0] < -1e-6, -np.inf, joint[:, 0])
-        return SetSizes(gammas, single[0][:, 0], single[1][:, 0], joint)
-    _check_minima(np.concatenate(single))
+        joint = np.array(joint)[:, 0]
+        return SetSizes(gammas, single[0][:, 0], single[1][:, 0], np.where(joint < -1e-6, -np.inf, joint))
     beta = single[0][:, 1]
     # The sum over all codes of exp(-beta R) factorises over objects.
     sums = [[logsumexp(-b * excess, axis=1).sum() for b in beta] for excess in (first, second, first + second)]
     return SetSizes(gammas, *np.array(sums))
 
 
-def log_transformations(n_objects, n_clusters=2, transformations="xor", sizes=None):
+def log_transformations(n_objects, n_clusters=2, *, transformations="xor", sizes=None):
     """Natural logarithm of the number of distinct transformations, log |Sigma|.
 
     Parameters
@@ -322,22 +366,26 @@ def log_transformations(n_objects, n_clusters=2, transformations="xor", sizes=No
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> round(coding.log_transformations(4, transformations="permutation", sizes=[2, 2]), 6)  # log 6
+    1.791759
     """
     checks.check_option("transformations", transformations, (*TRANSFORMATIONS, "entropy"))
-    n_objects = checks.check_integer("n_objects", n_objects)
-    n_clusters = checks.check_integer("n_clusters", n_clusters, 2)
+    n_objects, n_clusters = _check_class(n_objects, n_clusters)
     if transformations == "xor":
-        return n_objects * np.log(n_clusters)
+        return float(n_objects * np.log(n_clusters))
     sizes = np.zeros(0) if sizes is None else np.asarray(sizes)
     if sizes.shape != (n_clusters,) or (sizes < 0).any() or sizes.sum() != n_objects:
         raise ValueError(f"sizes={sizes} must be {n_clusters} non-negative cluster sizes that sum to {n_objects}")
     if transformations == "permutation":
         return float(gammaln(n_objects + 1) - gammaln(sizes + 1).sum())
-    shares = sizes[sizes > 0] / n_objects
-    return float(-n_objects * (shares * np.log(shares)).sum())
+    return float(n_objects * entropy(sizes))
 
 
-def information(sizes, log_n_transformations, n_objects, unit="bits"):
+def information(sizes, log_n_transformations, n_objects, *, unit="bits"):
     """Information I(gamma) per object that the channel carries (003, Eq. 9).
 
     Parameters
@@ -353,25 +401,46 @@ def information(sizes, log_n_transformations, n_objects, unit="bits"):
     -------
     ndarray, shape (G,)
         -inf where the two sets do not meet.
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> d = coding.noisy_distances([0, 1, 0, 1], 0.0)
+    >>> costs = coding.code_costs(d)
+    >>> sizes = coding.set_sizes(costs, costs, [0.0])
+    >>> coding.information(sizes, coding.log_transformations(4), 4).tolist()
+    [1.0]
     """
     checks.check_option("unit", unit, ("bits", "nats"))
-    n_objects = checks.check_integer("n_objects", n_objects)
     log_number = checks.check_number("log_n_transformations", log_n_transformations, 0.0)
-    nats = (log_number + sizes.log_joint - sizes.log_first - sizes.log_second) / n_objects
+    logs = log_number + sizes.log_joint - sizes.log_first - sizes.log_second
+    nats = logs / checks.check_integer("n_objects", n_objects)
     return nats / np.log(2) if unit == "bits" else nats
 
 
-def draw_codebook(n_messages, n_objects, n_clusters=2, transformations="xor", random_state=None):
+def draw_codebook(n_messages, n_objects, n_clusters=2, *, transformations="xor", random_state=None):
     """Random transformations, drawn uniformly and independently.
+
+    Parameters
+    ----------
+    n_messages : int, >= 2
+    n_objects, n_clusters : int
+    transformations : {"xor", "permutation"}
+    random_state : int, numpy Generator or None
 
     Returns
     -------
     ndarray of int64, shape (n_messages, n_objects)
         "xor": the label added to every object. "permutation": the new place of every object.
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.draw_codebook(3, 4, random_state=0).shape
+    (3, 4)
     """
     n_messages = checks.check_integer("n_messages", n_messages, 2)
-    n_objects = checks.check_integer("n_objects", n_objects)
-    n_clusters = checks.check_integer("n_clusters", n_clusters, 2)
+    n_objects, n_clusters = _check_class(n_objects, n_clusters)
     checks.check_option("transformations", transformations, TRANSFORMATIONS)
     checks.check_size(f"a codebook of {n_messages} messages and {n_objects} objects", (n_messages, n_objects))
     rng = checks.generator(random_state)
@@ -380,7 +449,7 @@ def draw_codebook(n_messages, n_objects, n_clusters=2, transformations="xor", ra
     return rng.permuted(np.tile(np.arange(n_objects), (n_messages, 1)), axis=1)
 
 
-def transform(distances, transformation, transformations="xor"):
+def transform(distances, transformation, *, transformations="xor"):
     """Apply one transformation to a problem: what the problem generator does with the message.
 
     Its approximation set is the transformed approximation set of the original problem (equivariance).
@@ -395,19 +464,22 @@ def transform(distances, transformation, transformations="xor"):
     Returns
     -------
     ndarray, shape (n, K)
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.transform([[0, 4], [1, 2]], [1, 0]).tolist()
+    [[4.0, 0.0], [1.0, 2.0]]
     """
     distances = _check_distances("distances", distances)
     transformation = _check_codebook([transformation], *distances.shape, transformations)[0]
-    moved = np.empty_like(distances)
     if transformations == "permutation":
-        moved[transformation] = distances
-    else:
-        columns = (np.arange(distances.shape[1]) + transformation[:, None]) % distances.shape[1]
-        np.put_along_axis(moved, columns, distances, axis=1)
-    return moved
+        return distances[np.argsort(transformation)]
+    origin = (np.arange(distances.shape[1]) - transformation[:, None]) % distances.shape[1]
+    return np.take_along_axis(distances, origin, axis=1)
 
 
-def decoding_scores(distances, received, codebook, gamma, transformations="xor"):
+def decoding_scores(distances, received, codebook, gamma, *, transformations="xor"):
     """Overlap of every code word with what arrived: |C_gamma(tau_j X1) and C_gamma(received)| (003, Eq. 5).
 
     Parameters
@@ -424,6 +496,13 @@ def decoding_scores(distances, received, codebook, gamma, transformations="xor")
     -------
     ndarray of int64, shape (M,)
         The receiver decodes the largest; a tie is an error.
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> d = coding.noisy_distances([0, 1, 0, 1], 0.0)
+    >>> coding.decoding_scores(d, d, [[0, 0, 0, 0], [1, 1, 0, 0]], 0.0).tolist()
+    [1, 0]
     """
     distances, received = _check_pair(distances, received)
     codebook = _check_codebook(codebook, *distances.shape, transformations)
@@ -433,7 +512,7 @@ def decoding_scores(distances, received, codebook, gamma, transformations="xor")
 
 
 def simulate_channel(
-    distances1, distances2, gamma, n_messages, n_codebooks=100, transformations="xor", random_state=None
+    distances1, distances2, gamma, n_messages, *, n_codebooks=100, transformations="xor", random_state=None
 ):
     """Send one random message through each of many random codebooks, for one pair of problems.
 
@@ -452,34 +531,41 @@ def simulate_channel(
     -------
     Transmission
 
-    Source: document 003, sections IV and V.
+    References
+    ----------
+    Document 003, sections IV and V.
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> d = coding.noisy_distances([0, 1] * 4, 0.0)
+    >>> sent = coding.simulate_channel(d, d, 0.0, 4, n_codebooks=50, random_state=0)
+    >>> sent.error <= sent.union <= sent.markov
+    True
     """
     distances1, distances2 = _check_pair(distances1, distances2)
     n_messages = checks.check_integer("n_messages", n_messages, 2)
     n_codebooks = checks.check_integer("n_codebooks", n_codebooks)
-    n_objects, n_clusters = distances1.shape
-    rng = checks.generator(random_state)
-    books = draw_codebook(n_codebooks * n_messages, n_objects, n_clusters, transformations, rng)
-    books = books.reshape(n_codebooks, n_messages, n_objects)
+    rng, how, shape = checks.generator(random_state), {"transformations": transformations}, distances1.shape
+    books = draw_codebook(n_codebooks * n_messages, *shape, **how, random_state=rng)
+    books = books.reshape(n_codebooks, n_messages, shape[0])
     messages = rng.integers(n_messages, size=n_codebooks)
-    costs1, costs2 = code_costs(distances1), code_costs(distances2)
-    members = [np.flatnonzero(approximation_set(costs, gamma)) for costs in (costs1, costs2)]
-    permute = transformations == "permutation"
-    own, above, ties, others = kernels.transmit(*members, books, messages, n_clusters, permute)
-    best = np.bincount(distances1.argmin(axis=1), minlength=n_clusters)
-    log_number = log_transformations(n_objects, n_clusters, transformations, best)
-    nats = information(set_sizes(costs1, costs2, [gamma]), log_number, n_objects, "nats")[0]
+    costs = code_costs(distances1), code_costs(distances2)
+    members = (np.flatnonzero(approximation_set(c, gamma)) for c in costs)
+    own, above, ties, others = kernels.transmit(*members, books, messages, shape[1], transformations == "permutation")
+    log_number = log_transformations(*shape, **how, sizes=np.bincount(distances1.argmin(axis=1), minlength=shape[1]))
+    nats = information(set_sizes(*costs, [gamma]), log_number, shape[0], unit="nats")[0]
     meet = own[0] > 0  # |Delta C_s| is the same for every message
     return Transmission(
         error=float(np.mean(above + ties > 0)),
         error_random_tie=float(np.mean(np.where(above > 0, 1.0, ties / (ties + 1)))),
         union=float(np.mean(above + ties)),
         markov=float(np.mean(others / own)) if meet else np.inf,
-        bound=float(n_messages * np.exp(-n_objects * nats)) if meet else np.inf,
+        bound=float(n_messages * np.exp(-shape[0] * nats)) if meet else np.inf,
     )
 
 
-def posterior(costs, beta, weights="boltzmann", gamma=0.0):
+def posterior(costs, beta, *, weights="boltzmann", gamma=0.0):
     """Posterior distribution over the codes from approximation weights (004, section 8.2).
 
     Parameters
@@ -496,16 +582,21 @@ def posterior(costs, beta, weights="boltzmann", gamma=0.0):
     Returns
     -------
     ndarray, shape (n_codes,)
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.posterior([0.0, 1.0, 9.0], 1.0, weights="binary", gamma=2.0).tolist()
+    [0.5, 0.5, 0.0]
     """
     checks.check_option("weights", weights, ("boltzmann", "fermi", "binary"))
     beta, gamma = checks.check_number("beta", beta, 0.0), checks.check_number("gamma", gamma, 0.0)
     excess = _excess("costs", costs)
-    if weights == "boltzmann":
-        log_weights = -beta * excess
-    elif weights == "fermi":
-        log_weights = -np.logaddexp(0.0, beta * (excess - gamma))
-    else:
-        log_weights = np.where(excess <= gamma, 0.0, -np.inf)
+    log_weights = {
+        "boltzmann": -beta * excess,
+        "fermi": -np.logaddexp(0.0, beta * (excess - gamma)),
+        "binary": np.where(excess <= gamma, 0.0, -np.inf),
+    }[weights]
     return np.exp(log_weights - logsumexp(log_weights))
 
 
@@ -522,6 +613,12 @@ def posterior_agreement(posterior1, posterior2):
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> from gencap import coding
+    >>> coding.posterior_agreement([0.5, 0.5], [1.0, 0.0])
+    0.5
     """
     pair = [np.asarray(p, dtype=float) for p in (posterior1, posterior2)]
     if pair[0].ndim != 1 or pair[0].shape != pair[1].shape:
@@ -532,11 +629,13 @@ def posterior_agreement(posterior1, posterior2):
     return float(pair[0] @ pair[1])
 
 
-def _check_class_size(n_objects, n_clusters):
-    if n_objects * np.log(n_clusters) > np.log(LARGEST_CLASS) + 1e-9:
-        raise ValueError(
-            f"{n_clusters} clusters and {n_objects} objects make more than {LARGEST_CLASS} codes; enumerate fewer"
-        )
+def _check_class(n_objects, n_clusters, largest=np.inf, most_clusters=np.inf):
+    """Number of objects and of clusters as int, at most `largest` codes."""
+    n_objects = checks.check_integer("n_objects", n_objects)
+    n_clusters = checks.check_integer("n_clusters", n_clusters, 2, most_clusters)
+    if n_objects * np.log(n_clusters) > np.log(largest) + 1e-9:
+        raise ValueError(f"{n_clusters} clusters and {n_objects} objects make more codes than accepted, {largest}")
+    return n_objects, n_clusters
 
 
 def _check_distances(name, distances):
@@ -548,8 +647,7 @@ def _check_distances(name, distances):
 
 def _check_pair(distances1, distances2):
     pair = _check_distances("distances1", distances1), _check_distances("distances2", distances2)
-    if pair[0].shape != pair[1].shape:
-        raise ValueError(f"distances1 has shape {pair[0].shape} and distances2 {pair[1].shape}; accepted is the same")
+    checks.check_same_shape("distances2", pair[1], "distances1", pair[0])
     return pair
 
 
@@ -565,10 +663,9 @@ def _check_codebook(codebook, n_objects, n_clusters, transformations):
     codebook = np.asarray(codebook)
     if codebook.ndim != 2 or codebook.shape[1] != n_objects or codebook.dtype.kind not in "iu":
         raise ValueError(f"codebook must be integers of shape (M, {n_objects}), got {codebook.dtype} {codebook.shape}")
+    accepted, valid = f"0..{n_clusters - 1}", codebook.min() >= 0 and codebook.max() < n_clusters
     if transformations == "permutation":
         accepted, valid = f"permutations of 0..{n_objects - 1}", (np.sort(codebook) == np.arange(n_objects)).all()
-    else:
-        accepted, valid = f"0..{n_clusters - 1}", codebook.min() >= 0 and codebook.max() < n_clusters
     if not valid:
         raise ValueError(f"codebook holds values that are no {transformations} transformation; accepted are {accepted}")
     return codebook.astype(np.int64)
@@ -608,14 +705,3 @@ def _legendre(excesses, gamma):
     start = np.ones(len(excesses))
     found = minimize(per_object, start, jac=True, method="SLSQP", bounds=[(0, 1e4)] * start.size, tol=1e-11)
     return found.fun * n_objects, found.x[0] / unit, found.success
-
-
-def _check_minima(minima):
-    missed = int((minima[:, 2] == 0).sum())
-    if missed:
-        warnings.warn(
-            f"the minimum over beta was not found for {missed} of {len(minima)} set sizes (SLSQP): those are upper "
-            "bounds; leave out the gammas at the ends of the range",
-            ConvergenceWarning,
-            stacklevel=3,
-        )

@@ -7,20 +7,20 @@ Arous and Peche 2005).  With u = |mu1 - mu2| / sqrt(2 sigma0) the spike has the 
 and the transition lies at alpha_c = 4 u^-4.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from ..checks import check_number, check_seed, check_vectors
+from ..checks import check_number, check_same_shape, check_seed, check_vectors
 from ..trajectory import Trajectory, check_betas
 from ..views.measures import all_coordinates, few_coordinates
 
 SPLIT = 1e-6  # squared distance of two centroids, in that of the sources, from which they count as two
+TINY = np.nextafter(0, 1)  # the smallest number above 0
 
 
-@dataclass(eq=False)
-class OrderParameters:
+class OrderParameters(NamedTuple):
     """How far apart two estimated centroids are, and how much of it is along the true direction.
 
     Attributes
@@ -56,15 +56,21 @@ def order_parameters(trajectory, centers):
     ------
     ValueError
         No centroids, K other than 2, centers of another shape or equal.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X, *_ = gc.datasets.two_sources_high_dimensional(60, 4, random_state=0)
+    >>> run = gc.AnnealedKMeans(2, random_state=0).anneal(X)
+    >>> gc.phases.order_parameters(run, [[3, 0, 0, 0], [0, 3, 0, 0]]).cosine.shape == run.betas.shape
+    True
     """
     if not isinstance(trajectory, Trajectory) or trajectory.centroids is None:
         raise ValueError("trajectory must be a Trajectory with centroids")
     if trajectory.n_clusters != 2:
         raise ValueError(f"trajectory has {trajectory.n_clusters} clusters, accepted is 2")
     centers = check_vectors("centers", centers)
-    wanted = trajectory.centroids.shape[1:]
-    if centers.shape != wanted:
-        raise ValueError(f"centers has shape {centers.shape}, accepted is {wanted}")
+    check_same_shape("centers", centers, "the centroids at one temperature", trajectory.centroids[0])
     truth = (centers[0] - centers[1]) / 2
     if not truth.any():
         raise ValueError("centers are equal, accepted are two different ones")
@@ -94,14 +100,20 @@ def quench(model, X, betas):
     Returns
     -------
     Trajectory
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X, *_ = gc.datasets.two_sources_high_dimensional(20, 4, random_state=0)
+    >>> model = gc.AnnealedKMeans(2, inference="gibbs", n_sweeps=2, random_state=0)
+    >>> gc.phases.quench(model, X, [0.1, 1.0]).n_steps
+    2
     """
     betas = check_betas(betas)
     few, offset, basis = few_coordinates(check_vectors("X", X))  # once, and not at every temperature
     seeds = np.random.SeedSequence(check_seed(model.random_state)).generate_state(len(betas), np.uint64)
-    runs = [
-        clone(model).set_params(random_state=int(seed)).anneal(few, betas=[beta])
-        for seed, beta in zip(seeds, betas, strict=True)
-    ]
+    models = (clone(model).set_params(random_state=int(seed)) for seed in seeds)
+    runs = [own.anneal(few, betas=[beta]) for own, beta in zip(models, betas, strict=True)]
     names = "probabilities", "potentials", "costs", "centroids"
     probabilities, potentials, costs, centroids = (np.concatenate([getattr(r, n) for r in runs]) for n in names)
     centroids = all_coordinates(centroids, offset, basis)
@@ -115,6 +127,12 @@ def critical_alpha(u):
     ----------
     u : float
         |mu1 - mu2| / sqrt(2 sigma0), 1e-70 to 1e70, so that the result is a number.
+
+    Examples
+    --------
+    >>> from gencap.theory.phases import critical_alpha
+    >>> critical_alpha(2)
+    0.25
     """
     return 4.0 / check_number("u", u, 1e-70, 1e70) ** 4
 
@@ -133,12 +151,18 @@ def learnable_cosine(alpha, u):
     -------
     float
         sqrt((1 - g / l^2) / (1 + g / l)) with g = 1 / alpha and the spike l = u^2 / 2; 0 below alpha_c.
+
+    Examples
+    --------
+    >>> from gencap.theory.phases import learnable_cosine
+    >>> [round(learnable_cosine(alpha, 2), 2) for alpha in (0.2, 1, 10)]
+    [0.0, 0.71, 0.96]
     """
-    g, spike = 1 / check_number("alpha", alpha, np.nextafter(0, 1)), check_number("u", u, np.nextafter(0, 1)) ** 2 / 2
+    g, spike = _noise_and_spike(alpha, u)
     return float(np.sqrt((1 - g / spike**2) / (1 + g / spike))) if spike**2 > g else 0.0
 
 
-def critical_beta(alpha, u, variance=0.5):
+def critical_beta(alpha, u, *, variance=0.5):
     """Inverse temperature of the first split, 1 / (2 lambda_max), in the limit of large D.
 
     Parameters
@@ -153,8 +177,17 @@ def critical_beta(alpha, u, variance=0.5):
     float
         1 / (2 sigma0 (1 + l) (1 + g / l)) above alpha_c, 1 / (2 sigma0 (1 + sqrt g)^2) below, where the split
         follows the noise.
+
+    Examples
+    --------
+    >>> from gencap.theory.phases import critical_beta
+    >>> round(critical_beta(1, 2), 4)
+    0.2222
     """
-    g, spike = 1 / check_number("alpha", alpha, np.nextafter(0, 1)), check_number("u", u, np.nextafter(0, 1)) ** 2 / 2
-    variance = check_number("variance", variance, np.nextafter(0, 1))
+    g, spike = _noise_and_spike(alpha, u)
     top = (1 + spike) * (1 + g / spike) if spike**2 > g else (1 + np.sqrt(g)) ** 2
-    return 1 / (2 * variance * top)
+    return 1 / (2 * check_number("variance", variance, TINY) * top)
+
+
+def _noise_and_spike(alpha, u):
+    return 1 / check_number("alpha", alpha, TINY), check_number("u", u, TINY) ** 2 / 2

@@ -12,9 +12,11 @@ half X2 are compared with the reconstruction of the rows of X1 they are mapped t
 with the nearest row or a one-to-one assignment as the mapping psi. Its competitors are Owen and Perry's
 bi-cross-validation, the 80-20 rule and the increment rule; the optimum is the oracle that knows the noise-free matrix.
 
-The number of roles of a `NoisyOrFactorization` is chosen by the same rule.
+The number of roles of a `NoisyOrFactorization` is chosen by the same rule (`gencap.validation.selection`).
 
-Source: 002 sections 4 and 5 (Eq 7, Figures 2-4), 000 section 3.4 (Eq 34, Figure 4).
+References
+----------
+Document 002, sections 4 and 5 (Eq. 7, Figures 2-4); document 000, section 3.4 (Eq. 34, Figure 4).
 """
 
 from dataclasses import replace
@@ -22,64 +24,65 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..checks import (
-    check_boolean,
-    check_integer,
-    check_labels,
-    check_number,
-    check_same_shape,
-    check_vectors,
-    generator,
-)
+from .. import checks
 from ..datasets.images import psnr_of_error
 from ..validation.selection import RankSelection, argmins
 from ..views.measures import map_rows
 
 
-def low_rank(X, rank, boolean=False):
-    """Best approximation of `X` of the given rank; rounded at 1/2 to a Boolean matrix if `boolean`.
+def low_rank(X, rank):
+    """Best approximation of `X` of the given rank.
 
     Parameters
     ----------
     X : array_like, shape (N, D)
     rank : int
         1..min(N, D).
-    boolean : bool
 
     Returns
     -------
-    ndarray, shape (N, D), float (`boolean`: bool)
+    ndarray, shape (N, D)
+
+    Examples
+    --------
+    >>> from gencap.theory.rank import low_rank
+    >>> low_rank([[3, 0], [0, 1]], 1).round(6).tolist()
+    [[3.0, 0.0], [0.0, 0.0]]
     """
-    X, rank = _check_matrix("X", X, boolean, rank, "rank")
+    X, rank = _check_matrix("X", X, rank=rank, rank_name="rank")
     U, s, V = np.linalg.svd(X, full_matrices=False)
-    approximation = (U[:, :rank] * s[:rank]) @ V[:rank]
-    return approximation > 0.5 if boolean else approximation
+    return (U[:, :rank] * s[:rank]) @ V[:rank]
 
 
-def reconstruction_psnr(X, clean, max_rank=None, peak=255.0):
-    """PSNR (dB) of the rank-limited approximations of `X` against the noise-free matrix.
+def reconstruction_psnr(X, clean):
+    """PSNR (dB) of the rank-limited approximations of `X` against the noise-free matrix of grey values 0..255.
 
     Parameters
     ----------
     X, clean : array_like, shape (N, D)
         Noisy and noise-free matrix.
-    max_rank : int or None
-        Largest rank; None means min(N, D).
 
     Returns
     -------
-    ndarray, shape (max_rank,)
+    ndarray, shape (min(N, D),)
         Entry k - 1 belongs to rank k.
 
-    Source
-    ------
-    002 Figure 2, 000 Figure 4.
+    References
+    ----------
+    Document 002, Figure 2; document 000, Figure 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.theory import rank
+    >>> clean = np.outer([0, 100, 200], [1, 1, 1])
+    >>> rank.reconstruction_psnr(clean + np.eye(3), clean).shape
+    (3,)
     """
-    errors = optimal_rank(X, clean, max_rank).costs[0]
-    return psnr_of_error(errors / np.size(clean), peak)
+    return psnr_of_error(optimal_rank(X, clean).costs[0] / np.size(clean), 255.0)
 
 
-def optimal_rank(X, clean, max_rank=None, boolean=False):
+def optimal_rank(X, clean, max_rank=None, *, boolean=False):
     """The oracle: the rank whose approximation of `X` is closest to the noise-free matrix.
 
     Parameters
@@ -95,17 +98,25 @@ def optimal_rank(X, clean, max_rank=None, boolean=False):
     RankSelection
         `costs` is the squared error or the number of wrong bits.
 
-    Source
-    ------
-    002 Figures 2 and 3.
+    References
+    ----------
+    Document 002, Figures 2 and 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.theory import rank
+    >>> clean = np.outer([0, 100, 200], [1, 1, 1])
+    >>> rank.optimal_rank(clean + np.eye(3), clean).rank
+    1
     """
-    X, max_rank = _check_matrix("X", X, boolean, max_rank, "max_rank")
+    X, max_rank = _check_matrix("X", X, boolean, max_rank)
     clean, _ = _check_matrix("clean", clean, boolean)
-    check_same_shape("clean", clean, "X", X)
+    checks.check_same_shape("clean", clean, "X", X)
     return _median(_errors_by_rank(X, clean, np.arange(len(X)), max_rank, boolean)[None])
 
 
-def svd_transfer_costs(X1, X2, max_rank=None, mapping="nearest", boolean=False, random_state=None):
+def svd_transfer_costs(X1, X2, max_rank=None, *, mapping="nearest", boolean=False, random_state=None):
     """Transfer cost of every rank: rows of `X2` against the rank-limited reconstruction of the rows of `X1`.
 
     Parameters
@@ -130,16 +141,24 @@ def svd_transfer_costs(X1, X2, max_rank=None, mapping="nearest", boolean=False, 
     ndarray, shape (max_rank,)
         Mean over test rows.
 
-    Source
-    ------
-    002 Eq 7 (read with the Frobenius norm), 000 Eq 34.
+    References
+    ----------
+    Document 002, Eq. 7 (read with the Frobenius norm); document 000, Eq. 34.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.theory import rank
+    >>> X = np.eye(4)
+    >>> rank.svd_transfer_costs(X, X, mapping=np.arange(4)).round(6).tolist()
+    [0.75, 0.5, 0.25, 0.0]
     """
-    X1, max_rank = _check_matrix("X1", X1, boolean, max_rank, "max_rank")
+    X1, max_rank = _check_matrix("X1", X1, boolean, max_rank)
     X2, _ = _check_matrix("X2", X2, boolean)
     if isinstance(mapping, str):
         origin = map_rows(X1, X2, mapping, random_state)
     else:
-        origin = check_labels("mapping", mapping, len(X2), len(X1))
+        origin = checks.check_labels("mapping", mapping, len(X2), len(X1))
     return _errors_by_rank(X1, X2, origin, max_rank, boolean) / len(X2)
 
 
@@ -164,7 +183,7 @@ def _rounded_sums(U, V):
         yield total > 0.5
 
 
-def transfer_rank(X, max_rank=None, mapping="nearest", boolean=False, n_splits=20, random_state=None):
+def transfer_rank(X, max_rank=None, *, mapping="nearest", boolean=False, n_repeats=20, random_state=None):
     """Rank of minimum transfer cost: the median over random halves.
 
     Parameters
@@ -174,31 +193,39 @@ def transfer_rank(X, max_rank=None, mapping="nearest", boolean=False, n_splits=2
         Largest rank offered; None means min(N // 2, D).
     mapping : {"nearest", "hungarian"}
     boolean : bool
-    n_splits : int
+    n_repeats : int
     random_state : int, Generator or None
 
     Returns
     -------
     RankSelection
-        `costs` are transfer costs a row, one line for each split.
+        `costs` are transfer costs a row, one line for each pair of halves.
 
-    Source
-    ------
-    002 sections 4.1 and 4.2, 000 section 3.4.
+    References
+    ----------
+    Document 002, sections 4.1 and 4.2; document 000, section 3.4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.theory import rank
+    >>> X = np.outer(np.tile([1, 2], 20), [1, 0, 2])
+    >>> rank.transfer_rank(X, n_repeats=3, random_state=0).rank
+    1
     """
-    X, _ = _check_matrix("X", X, boolean, at_least=2)
+    X, _ = _check_matrix("X", X, boolean, at_least=(2, 1))
     limit = min(len(X) // 2, X.shape[1])
-    max_rank = limit if max_rank is None else check_integer("max_rank", max_rank, 1, limit, "min(N // 2, D)")
-    rng = generator(random_state)
+    max_rank = limit if max_rank is None else checks.check_integer("max_rank", max_rank, 1, limit, "min(N // 2, D)")
+    rng = checks.generator(random_state)
     costs = []
-    for _ in range(check_integer("n_splits", n_splits)):
+    for _ in range(checks.check_integer("n_repeats", n_repeats)):
         order = rng.permutation(len(X))
         train, test = X[order[len(X) // 2 :]], X[order[: len(X) // 2]]
-        costs.append(svd_transfer_costs(train, test, max_rank, mapping, boolean, rng))
+        costs.append(svd_transfer_costs(train, test, max_rank, mapping=mapping, boolean=boolean, random_state=rng))
     return _median(np.array(costs))
 
 
-def bicross_validation_rank(X, held_out=0.5, max_rank=None, n_splits=20, random_state=None):
+def bicross_validation_rank(X, max_rank=None, *, held_out=0.5, n_repeats=20, random_state=None):
     """Owen and Perry's bi-cross-validation: the rank of the lowest median error over random permutations.
 
     A held-out block A (rows and columns) is predicted from the other three, X = [[A, B], [C, D]]: the error of rank k
@@ -207,11 +234,11 @@ def bicross_validation_rank(X, held_out=0.5, max_rank=None, n_splits=20, random_
     Parameters
     ----------
     X : array_like, shape (N, D)
-    held_out : float
-        Share of the rows and of the columns in the held-out block, (0, 1).
     max_rank : int or None
         Largest rank offered; None means the smaller edge of the block D.
-    n_splits : int
+    held_out : float
+        Share of the rows and of the columns in the held-out block, (0, 1).
+    n_repeats : int
     random_state : int, Generator or None
 
     Returns
@@ -219,20 +246,26 @@ def bicross_validation_rank(X, held_out=0.5, max_rank=None, n_splits=20, random_
     RankSelection
         `costs` are squared errors an entry of A.
 
-    Source
-    ------
-    002 section 4.2; A. Owen, P. Perry, Annals of Applied Statistics 3 (2009).
+    References
+    ----------
+    Document 002, section 4.2; A. Owen, P. Perry, Annals of Applied Statistics 3 (2009).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.theory import rank
+    >>> X = np.random.default_rng(0).random((20, 1)) * [1, 2, 0, 4]
+    >>> rank.bicross_validation_rank(X, n_repeats=3, random_state=0).rank
+    1
     """
-    X, _ = _check_matrix("X", X, at_least=2)
-    if min(X.shape) < 2:
-        raise ValueError(f"X must have at least 2 columns to hold some out, got shape {X.shape}")
-    held_out = check_number("held_out", held_out, 0.0, 1.0)
+    X, _ = _check_matrix("X", X, at_least=(2, 2))
+    held_out = checks.check_number("held_out", held_out, 0.0, 1.0)
     p, q = (min(max(round(held_out * n), 1), n - 1) for n in X.shape)
     limit = min(X.shape[0] - p, X.shape[1] - q)
-    max_rank = limit if max_rank is None else check_integer("max_rank", max_rank, 1, limit, "edge of the kept block")
-    rng = generator(random_state)
+    max_rank = limit if max_rank is None else checks.check_integer("max_rank", max_rank, 1, limit, "edge of D")
+    rng = checks.generator(random_state)
     costs = []
-    for _ in range(check_integer("n_splits", n_splits)):
+    for _ in range(checks.check_integer("n_repeats", n_repeats)):
         shuffled = X[rng.permutation(X.shape[0])][:, rng.permutation(X.shape[1])]
         costs.append(_owen_perry_errors(shuffled, p, q, max_rank))
     chosen = _median(np.median(costs, axis=0)[None]).rank
@@ -252,60 +285,65 @@ def _owen_perry_errors(X, p, q, max_rank):
     return errors
 
 
-def coverage_rank(X, share=0.8):
-    """The 80-20 rule: the smallest rank whose rounded approximation covers `share` of the ones of `X`.
+def coverage_rank(X):
+    """The 80-20 rule: the smallest rank whose rounded approximation covers 80 % of the ones of `X`.
 
     Ones are counted, not all entries: of a sparse matrix, rank 1 has 80 % of the entries right.
 
     Parameters
     ----------
     X : array_like of bool, shape (N, D)
-    share : float
-        [0, 1].
 
     Returns
     -------
     RankSelection
         `costs` is the share of ones that are covered.
 
-    Source
-    ------
-    002 section 4.2.
+    References
+    ----------
+    Document 002, section 4.2.
+
+    Examples
+    --------
+    >>> from gencap.theory import rank
+    >>> rank.coverage_rank([[1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 0, 1]]).rank  # six of seven
+    1
     """
     X, _ = _check_matrix("X", X, boolean=True)
-    share = check_number("share", share, 0.0, 1.0)
     ones = np.count_nonzero(X)  # without any, rank 1 covers them all
     covered = [np.count_nonzero(rounded & (X > 0.5)) / ones if ones else 1.0 for rounded in _approximations(X)]
-    covered = np.array(covered)
-    return _first(covered, covered >= share)
+    return _first(covered, np.greater_equal(covered, 0.8))
 
 
-def increment_rank(X, threshold=0.001):
-    """The increment rule: the smallest rank k after which rounded approximations change less than `threshold`.
+def increment_rank(X):
+    """The increment rule: the smallest rank k after which rounded approximations change less than one in a thousand.
 
     The change from k to k + 1 is the number of changed bits divided by the number of ones of `X`.
 
     Parameters
     ----------
     X : array_like of bool, shape (N, D)
-    threshold : float
-        >= 0.
 
     Returns
     -------
     RankSelection
         `costs` is the change that follows each rank; it is 0 at full rank.
 
-    Source
-    ------
-    002 section 4.2.
+    References
+    ----------
+    Document 002, section 4.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.theory import rank
+    >>> rank.increment_rank(np.eye(5)).rank
+    5
     """
     X, _ = _check_matrix("X", X, boolean=True)
-    threshold = check_number("threshold", threshold, 0.0)
     ones = max(np.count_nonzero(X), 1)
-    changes = [np.count_nonzero(after != before) / ones for before, after in pairwise(_approximations(X))]
-    changes = np.array([*changes, 0.0])
-    return _first(changes, changes < threshold)
+    changes = [np.count_nonzero(after != before) / ones for before, after in pairwise(_approximations(X))] + [0.0]
+    return _first(changes, np.less(changes, 0.001))
 
 
 def _approximations(X):
@@ -320,15 +358,15 @@ def _median(costs):
 
 def _first(scores, satisfied):
     rank = int(np.argmax(satisfied)) + 1 if satisfied.any() else len(scores)
-    return RankSelection(rank, np.arange(1, len(scores) + 1), scores[None], np.array([rank]))
+    return RankSelection(rank, np.arange(1, len(scores) + 1), np.array([scores]), np.array([rank]))
 
 
-def _check_matrix(name, X, boolean=False, rank=None, rank_name="rank", at_least=1):
+def _check_matrix(name, X, boolean=False, rank=None, rank_name="max_rank", at_least=(1, 1)):
     """Return X as float and the rank as int (None: full), or raise."""
-    X = check_vectors(name, X)
-    if len(X) < at_least:
-        raise ValueError(f"{name} must have at least {at_least} rows, got shape {X.shape}")
+    X = checks.check_vectors(name, X)
+    if np.less(X.shape, at_least).any():
+        raise ValueError(f"{name} has shape {X.shape}, accepted is {at_least} and more")
     if boolean:
-        check_boolean(name, X)
+        checks.check_boolean(name, X)
     limit = min(X.shape)
-    return X, limit if rank is None else check_integer(rank_name, rank, 1, limit, "min(N, D)")
+    return X, limit if rank is None else checks.check_integer(rank_name, rank, 1, limit, "min(N, D)")

@@ -13,7 +13,7 @@ import pytest
 from matplotlib import image, pyplot
 from traitlets import TraitError
 
-from gencap.show.explorers import Axis, ClusterCountExplorer, Explorer, ShiftExplorer, TemperatureExplorer
+from gencap.show.explorers import Axis, ClusterCountExplorer, Explorer, TemperatureExplorer
 from gencap.trajectory import Trajectory
 
 
@@ -156,19 +156,29 @@ def test_error_while_drawing_is_shown_and_raised():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (([1, 2], line), TypeError, "axes must be a dict.*got list"),
-        (({}, line), ValueError, "axes is empty"),
+        (([1, 2], line), TypeError, r"axes must be a dict.*got \[1, 2\]"),
+        (({}, line), TypeError, "axes must be a dict.* at least one entry, got {}"),
         (({"rank": []}, line), ValueError, r"axes\['rank'\] has no values"),
         (({"rank": [1]}, "line"), TypeError, "draw must be callable, got str"),
         (({"rank": [1]}, line, "words"), TypeError, "describe must be callable, got str"),
-        (({"rank": [1]}, line, None, {"noise": 0}), ValueError, "'noise' is not one of the axes 'rank'"),
-        (({"rank": [1]}, line, None, {"rank": 1}), ValueError, "rank=1 must be >= 0 and <= 0"),
-        (({"rank": [1]}, line, None, {"rank": 0.5}), TypeError, "rank must be an integer, got 0.5"),
     ],
 )
 def test_bad_arguments_are_named(arguments, error, message):
     with pytest.raises(error, match=message):
         Explorer(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("start", "error", "message"),
+    [
+        ({"noise": 0}, ValueError, "axis='noise' is not one of 'rank'"),
+        ({"rank": 1}, ValueError, "rank=1 must be >= 0 and <= 0"),
+        ({"rank": 0.5}, TypeError, "rank must be an integer, got 0.5"),
+    ],
+)
+def test_bad_starts_are_named(start, error, message):
+    with pytest.raises(error, match=message):
+        Explorer({"rank": [1]}, line, start=start)
 
 
 def test_out_of_range_positions_change_nothing():
@@ -230,8 +240,8 @@ def test_runs_are_made_once_for_every_combination():
     assert repr(explorer) == "TemperatureExplorer(temperature: 6, shift: 2, n_clusters: 3)"
 
 
-def test_shift_and_cluster_count_explorers():
-    explorer = ShiftExplorer(lambda shift: make_run(n_clusters=int(2 + shift)), [0, 1])
+def test_one_more_slider_and_cluster_count_explorers():
+    explorer = TemperatureExplorer(lambda shift: make_run(n_clusters=int(2 + shift)), shift=[0, 1])
     explorer.select(temperature=5, shift=1)
     assert "3 distinct" in words(explorer)
     explorer = ClusterCountExplorer(lambda n_clusters: make_run(n_clusters=n_clusters), [2, 4])
@@ -252,11 +262,16 @@ def test_smallest_runs(steps, objects, clusters):
     ("arguments", "parameters", "error", "message"),
     [
         ((lambda: 3,), {}, TypeError, r"run must give a Trajectory or \(Trajectory, Capacity\), got int"),
-        ((make_run(), np.zeros((5, 2))), {}, ValueError, "X has 5 rows.*12 objects"),
-        ((make_run(), np.zeros(12)), {}, ValueError, r"X must be a matrix, got shape \(12,\)"),
+        ((make_run(), np.zeros((5, 2))), {}, ValueError, r"X has shape \(5, 2\).*12 rows"),
+        ((make_run(), np.zeros(12)), {}, ValueError, r"X has shape \(12,\), accepted is a matrix"),
         ((make_run(),), {"shift": [0]}, TypeError, "run must be callable to vary shift"),
         ((lambda shift: make_run(),), {"shift": []}, ValueError, "shift has no values"),
-        ((lambda k: make_run(n_steps=k),), {"k": [2, 3]}, ValueError, r"trajectories have \[2, 3\] temperatures"),
+        (
+            (lambda k: make_run(n_steps=k),),
+            {"k": [2, 3]},
+            ValueError,
+            r"trajectories have .temperatures, objects. \[\(2, 12\), \(3, 12\)\]",
+        ),
     ],
 )
 def test_bad_runs_are_named(arguments, parameters, error, message):

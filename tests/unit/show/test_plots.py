@@ -93,6 +93,14 @@ def test_settings_stay_as_they_were(tree, capacity):
     assert dict(matplotlib.rcParams) == before
 
 
+def test_the_style_is_one_of_matplotlib():
+    with pyplot.style.context("gencap.show.lesson"):
+        as_file = dict(matplotlib.rcParams)
+    with plots.style():
+        assert dict(matplotlib.rcParams) == as_file
+    assert plots.SETTINGS["font.size"] == 9 and not plots.SETTINGS["axes.spines.top"]
+
+
 def test_number_of_clusters_is_drawn_at_every_temperature(tree, ax):
     plots.n_effective_curve(tree, step=1, ax=ax)
     assert list(ax.lines[0].get_xdata()) == pytest.approx([1, 10, 100])
@@ -262,33 +270,33 @@ def test_median_and_quartiles_rings_the_lowest_median():
         at = border[border[:, 0] == x, 1]
         assert (at.min(), at.max()) == pytest.approx((low, high))
     assert (ring.get_xdata()[0], ring.get_ydata()[0]) == (2, 2.0)
-    with pytest.raises(ValueError, match=r"values has shape \(3, 3\), accepted is \(repetitions, 2\)"):
+    with pytest.raises(ValueError, match=r"values has shape \(3, 3\), accepted is \(n_repeats, 2\)"):
         plots.median_and_quartiles([1, 2], values, ax=ax)
 
 
 def test_capacity_with_null_draws_mean_and_spread(ax):
     null = np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.5]])
-    assert plots.capacity_with_null([2, 3, 4], [0.5, 0.9, 0.7], null, ax, "CC") is ax
+    assert plots.capacity_with_null([2, 3, 4], [0.5, 0.9, 0.7], null, ax=ax, label="CC") is ax
     mean, data = ax.lines
     assert np.allclose(mean.get_ydata(), [0.2, 0.2, 0.4]) and np.allclose(data.get_ydata(), [0.5, 0.9, 0.7])
     band = ax.collections[0].get_paths()[0].vertices
     assert band[:, 1].max() == pytest.approx(0.4 + np.sqrt(0.02)) and band[:, 1].min() == pytest.approx(0.2 - 0.02**0.5)
     assert [text.get_text() for text in ax.get_legend().texts] == ["CC", "without structure"]
-    plots.capacity_with_null([2, 3, 4], [0.4, 0.5, 1.7], null[:1], ax, "PC")  # one null data set has no spread
+    plots.capacity_with_null([2, 3, 4], [0.4, 0.5, 1.7], null[:1], ax=ax, label="PC")  # one null data set has no spread
     assert ax.get_ylim()[1] > 1.7 and ax.lines[3].get_linestyle() != data.get_linestyle()
     assert [text.get_text() for text in ax.get_legend().texts] == ["CC", "PC", "without structure"]
 
 
 def test_capacity_with_null_refuses_other_shapes():
     for null in (np.zeros(3), np.zeros((3, 2))):
-        with pytest.raises(ValueError, match=r"accepted are \(3,\) and \(repetitions, 3\)"):
+        with pytest.raises(ValueError, match=r"accepted are \(3,\) and \(n_repeats, 3\)"):
             plots.capacity_with_null([2, 3, 4], [0, 0, 0], null)
 
 
 def test_coclustering_colours_say_what_the_pairs_are(ax):
     rng = np.random.default_rng(0)
     reference, alternative = rng.integers(3, size=40), rng.integers(2, size=40)
-    assert plots.coclustering_comparison(reference, alternative, ax) is ax
+    assert plots.coclustering_comparison(reference, alternative, ax=ax) is ax
     image = ax.images[0].get_array()
     order = np.lexsort((alternative, reference))  # as in `_blocks`
     for i, j in np.ndindex(40, 40):
@@ -301,7 +309,7 @@ def test_coclustering_colours_say_what_the_pairs_are(ax):
         np.cumsum(np.bincount(reference)) - np.bincount(reference) / 2
     )
     with pytest.raises(ValueError, match="alternative has 39 entries"):
-        plots.coclustering_comparison(reference, alternative[1:], ax)
+        plots.coclustering_comparison(reference, alternative[1:], ax=ax)
 
 
 @pytest.mark.parametrize("kind", ["protan", "deutan"])
@@ -317,7 +325,7 @@ def test_expression_profiles_standardise_every_object():
     shapes = np.array([[0.0, 1, 2, 3], [3.0, 2, 1, 0]])
     labels = np.repeat([0, 2], [5, 7])
     data = shapes[labels // 2] * rng.uniform(1, 9, (12, 1)) + rng.uniform(-5, 5, (12, 1))
-    axes = plots.expression_profiles(data, labels, ["a", "b", "c", "d"], Figure())
+    axes = plots.expression_profiles(data, labels, ["a", "b", "c", "d"], figure=Figure())
     assert [ax.get_title() for ax in axes] == ["cluster 1: 5", "cluster 3: 7"]
     unit = np.array([-3, -1, 1, 3]) / np.sqrt(5)
     for ax, sign in zip(axes, (1, -1), strict=True):

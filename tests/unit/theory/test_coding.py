@@ -41,7 +41,7 @@ def explicit_transform(codes, transformation, transformations, n_clusters):
 def pair(n_objects, n_clusters, noise, seed):
     rng = np.random.default_rng(seed)
     labels = np.arange(n_objects) % n_clusters
-    return [coding.noisy_distances(labels, noise, n_clusters, rng) for _ in range(2)]
+    return [coding.noisy_distances(labels, noise, n_clusters, random_state=rng) for _ in range(2)]
 
 
 def to_set(mask, n_objects, n_clusters):
@@ -62,7 +62,7 @@ def test_sets_equal_plain_enumeration(n_objects, n_clusters):
 
 def test_two_centroids_are_plus_and_minus_one():
     """For K=2 the difference of the distances has the law of (x+1)^2 - (x-1)^2 = 4x, x = 1 + noise N."""
-    distances = coding.noisy_distances(np.zeros(20_000, dtype=int), 0.5, 2, 0)
+    distances = coding.noisy_distances(np.zeros(20_000, dtype=int), 0.5, 2, random_state=0)
     difference = distances[:, 1] - distances[:, 0]
     assert difference.mean() == pytest.approx(4, abs=0.05)
     assert difference.std() == pytest.approx(2, rel=0.02)
@@ -73,9 +73,9 @@ def test_two_centroids_are_plus_and_minus_one():
 def test_scores_equal_intersections_of_explicit_sets(transformations, n_clusters):
     n_objects, gamma = 5, 3.0
     first, second = pair(n_objects, n_clusters, 0.6, 1)
-    book = coding.draw_codebook(9, n_objects, n_clusters, transformations, 2)
-    received = coding.transform(second, book[4], transformations)
-    scores = coding.decoding_scores(first, received, book, gamma, transformations)
+    book = coding.draw_codebook(9, n_objects, n_clusters, transformations=transformations, random_state=2)
+    received = coding.transform(second, book[4], transformations=transformations)
+    scores = coding.decoding_scores(first, received, book, gamma, transformations=transformations)
     arrived = explicit_transform(explicit_set(second, gamma), book[4], transformations, n_clusters)
     assert explicit_set(received, gamma) == arrived
     sender = explicit_set(first, gamma)
@@ -98,7 +98,7 @@ def test_step_8b_fails_for_permutations():
     """All 8! permutations: the mean overlap is not |C1| |C2| / |Sigma|, because permutations keep the type."""
     first, second = pair(8, 2, 0.5, 4)
     group = np.array(list(itertools.permutations(range(8))))
-    scores = coding.decoding_scores(first, second, group, 4.0, "permutation")
+    scores = coding.decoding_scores(first, second, group, 4.0, transformations="permutation")
     sizes = [coding.approximation_set(coding.code_costs(d), 4.0).sum() for d in (first, second)]
     ratio = sizes[0] * sizes[1] / comb(8, 4) / scores.mean()
     assert 1.5 < ratio < 4
@@ -108,7 +108,7 @@ def test_channel_equals_protocol_played_step_by_step():
     """The same random numbers, but every set built as Python tuples."""
     n_objects, gamma, n_messages, n_codebooks = 6, 2.5, 5, 40
     first, second = pair(n_objects, 2, 0.8, 5)
-    result = coding.simulate_channel(first, second, gamma, n_messages, n_codebooks, random_state=6)
+    result = coding.simulate_channel(first, second, gamma, n_messages, n_codebooks=n_codebooks, random_state=6)
     rng = np.random.default_rng(6)
     books = rng.integers(2, size=(n_codebooks, n_messages, n_objects))
     messages = rng.integers(n_messages, size=n_codebooks)
@@ -131,7 +131,7 @@ def test_channel_equals_protocol_played_step_by_step():
 
 def test_bound_is_markov_step_over_the_whole_group():
     first, second = pair(8, 2, 0.6, 7)
-    result = coding.simulate_channel(first, second, 3.0, 16, 4000, random_state=8)
+    result = coding.simulate_channel(first, second, 3.0, 16, n_codebooks=4000, random_state=8)
     # M-1 wrong messages in the simulation, M in Eq. 10
     assert result.markov == pytest.approx(result.bound * 15 / 16, rel=0.05)
 
@@ -140,18 +140,20 @@ def test_bound_is_markov_step_over_the_whole_group():
 def test_bound_counts_the_transformations_that_differ(transformations):
     """Two of eight objects in the smaller cluster: 28 distinct images of the best code by permutation."""
     rng = np.random.default_rng(3)
-    first, second = (coding.noisy_distances([0, 0, 1, 1, 1, 1, 1, 1], 0.5, 2, rng) for _ in range(2))
+    first, second = (coding.noisy_distances([0, 0, 1, 1, 1, 1, 1, 1], 0.5, 2, random_state=rng) for _ in range(2))
     assert sorted(np.bincount(first.argmin(axis=1))) == [2, 6]
     sets = [explicit_set(distances, 4.0) for distances in (first, second)]
     number = {"xor": 2**8, "permutation": 28}[transformations]
     wanted = 5 * len(sets[0]) * len(sets[1]) / (number * len(sets[0] & sets[1]))
-    result = coding.simulate_channel(first, second, 4.0, 5, 10, transformations, random_state=0)
+    result = coding.simulate_channel(
+        first, second, 4.0, 5, n_codebooks=10, transformations=transformations, random_state=0
+    )
     assert result.bound == pytest.approx(wanted)
 
 
 def test_disjoint_sets_are_always_decoded_wrongly():
     first = np.array([[0.0, 4.0]] * 6)
-    result = coding.simulate_channel(first, first[:, ::-1], 1.0, 4, 50, random_state=0)
+    result = coding.simulate_channel(first, first[:, ::-1], 1.0, 4, n_codebooks=50, random_state=0)
     assert result.error == 1
     assert result.bound == result.markov == np.inf
     sizes = coding.set_sizes(coding.code_costs(first), coding.code_costs(first[:, ::-1]), [1.0])
@@ -164,16 +166,19 @@ def test_noise_free_balanced_problem_carries_log_k(n_clusters):
     first, second = pair(n_objects, n_clusters, 0.0, 0)
     sizes = coding.set_sizes(coding.code_costs(first), coding.code_costs(second), [0.0])
     number = coding.log_transformations(n_objects, n_clusters)
-    assert coding.information(sizes, number, n_objects, "nats")[0] == pytest.approx(log(n_clusters), abs=1e-12)
+    assert coding.information(sizes, number, n_objects, unit="nats")[0] == pytest.approx(log(n_clusters), abs=1e-12)
     assert coding.information(sizes, number, n_objects)[0] == pytest.approx(np.log2(n_clusters), abs=1e-12)
 
 
 def test_number_of_transformations():
     assert coding.log_transformations(7, 3) == pytest.approx(7 * log(3))
     multinomial = factorial(9) / (factorial(2) * factorial(3) * factorial(4))
-    assert coding.log_transformations(9, 3, "permutation", [2, 3, 4]) == pytest.approx(log(multinomial))
-    assert coding.log_transformations(12, 3, "entropy", [0, 6, 6]) == pytest.approx(12 * log(2))
-    large = [coding.log_transformations(9000, 3, kind, [2000, 3000, 4000]) for kind in ("permutation", "entropy")]
+    assert coding.log_transformations(9, 3, transformations="permutation", sizes=[2, 3, 4]) == pytest.approx(
+        log(multinomial)
+    )
+    assert coding.log_transformations(12, 3, transformations="entropy", sizes=[0, 6, 6]) == pytest.approx(12 * log(2))
+    kinds, sizes = ("permutation", "entropy"), [2000, 3000, 4000]
+    large = [coding.log_transformations(9000, 3, transformations=kind, sizes=sizes) for kind in kinds]
     assert large[0] == pytest.approx(large[1], rel=2e-3)
     assert large[0] < large[1]
 
@@ -247,7 +252,7 @@ def brute_posterior(costs, weight):
 )
 def test_posterior_agreement_against_plain_sums(kind, weight):
     costs = [coding.code_costs(d) for d in pair(6, 2, 0.7, 10)]
-    posteriors = [coding.posterior(c, 1.3, kind, 2.0) for c in costs]
+    posteriors = [coding.posterior(c, 1.3, weights=kind, gamma=2.0) for c in costs]
     expected = [brute_posterior(list(c), weight) for c in costs]
     np.testing.assert_allclose(posteriors, expected, rtol=1e-6, atol=1e-12)
     plain = sum(p * q for p, q in zip(*expected, strict=True))
@@ -256,7 +261,7 @@ def test_posterior_agreement_against_plain_sums(kind, weight):
 
 def test_binary_agreement_is_information():
     costs = [coding.code_costs(d) for d in pair(8, 2, 0.7, 11)]
-    agreement = coding.posterior_agreement(*(coding.posterior(c, 0.0, "binary", 6.0) for c in costs))
+    agreement = coding.posterior_agreement(*(coding.posterior(c, 0.0, weights="binary", gamma=6.0) for c in costs))
     number = coding.log_transformations(8)
     expected = coding.information(coding.set_sizes(*costs, [6.0]), number, 8)[0]
     assert (number + np.log(agreement)) / 8 / np.log(2) == pytest.approx(expected, rel=1e-12)
@@ -266,7 +271,7 @@ def test_weights_never_rise_with_cost():
     costs = coding.code_costs(pair(6, 2, 0.7, 12)[0])
     order = costs.argsort()
     for kind in ("boltzmann", "fermi", "binary"):
-        assert (np.diff(coding.posterior(costs, 2.0, kind, 3.0)[order]) <= 0).all()
+        assert (np.diff(coding.posterior(costs, 2.0, weights=kind, gamma=3.0)[order]) <= 0).all()
     np.testing.assert_allclose(coding.posterior(costs, 0.0), 1 / costs.size)
 
 
@@ -278,8 +283,8 @@ problems = st.tuples(st.integers(2, 6), st.integers(2, 3), st.floats(0, 1.5), st
 def test_transforming_both_problems_changes_nothing(problem, gamma, transformations):
     n_objects, n_clusters, _, seed = problem
     first, second = pair(*problem)
-    tau = coding.draw_codebook(2, n_objects, n_clusters, transformations, seed)[0]
-    moved = [coding.transform(d, tau, transformations) for d in (first, second)]
+    tau = coding.draw_codebook(2, n_objects, n_clusters, transformations=transformations, random_state=seed)[0]
+    moved = [coding.transform(d, tau, transformations=transformations) for d in (first, second)]
     before, after = (
         coding.set_sizes(coding.code_costs(a), coding.code_costs(b), [gamma]) for a, b in ((first, second), moved)
     )
@@ -341,10 +346,10 @@ def test_legendre_estimate_is_an_upper_bound(problem, gamma):
 @given(problems, st.floats(0, 10), st.integers(2, 20))
 def test_chain_of_inequalities(problem, gamma, n_messages):
     first, second = pair(*problem)
-    result = coding.simulate_channel(first, second, gamma, n_messages, 20, random_state=problem[3])
+    result = coding.simulate_channel(first, second, gamma, n_messages, n_codebooks=20, random_state=problem[3])
     assert 0 <= result.error_random_tie <= result.error <= min(1, result.union)
     assert result.union <= result.markov * (1 + 1e-12)
-    again = coding.simulate_channel(first, second, gamma, n_messages, 20, random_state=problem[3])
+    again = coding.simulate_channel(first, second, gamma, n_messages, n_codebooks=20, random_state=problem[3])
     assert result == again
 
 
@@ -367,14 +372,14 @@ GOOD = np.array([[0.0, 1.0], [2.0, 1.0]])
         (lambda: coding.set_sizes([1.0, 2.0], [1.0, 2.0], []), ValueError, "gammas"),
         (lambda: coding.set_sizes([1.0, 2.0], [1.0, 2.0], [-0.5]), ValueError, "gammas"),
         (lambda: coding.lattice_set_sizes(GOOD + 0.5, GOOD, 3), ValueError, "integers"),
-        (lambda: coding.lattice_set_sizes(GOOD, GOOD[:1], 3), ValueError, "same"),
+        (lambda: coding.lattice_set_sizes(GOOD, GOOD[:1], 3), ValueError, "distances2 has shape .* distances1"),
         (lambda: coding.lattice_set_sizes(GOOD, GOOD, 2.5), TypeError, "max_gamma"),
         (lambda: coding.lattice_set_sizes(np.zeros((2100, 2)), np.zeros((2100, 2)), 3), ValueError, "2100 objects"),
-        (lambda: coding.log_transformations(3, 2, "rotation"), ValueError, "rotation"),
-        (lambda: coding.log_transformations(3, 2, "permutation"), ValueError, "sizes"),
-        (lambda: coding.log_transformations(3, 2, "entropy", [1, 1]), ValueError, "sum to 3"),
+        (lambda: coding.log_transformations(3, 2, transformations="rotation"), ValueError, "rotation"),
+        (lambda: coding.log_transformations(3, 2, transformations="permutation"), ValueError, "sizes"),
+        (lambda: coding.log_transformations(3, 2, transformations="entropy", sizes=[1, 1]), ValueError, "sum to 3"),
         (lambda: coding.draw_codebook(1, 4), ValueError, "n_messages=1"),
-        (lambda: coding.transform(GOOD, [0, 0], "permutation"), ValueError, "permutations of 0..1"),
+        (lambda: coding.transform(GOOD, [0, 0], transformations="permutation"), ValueError, "permutations of 0..1"),
         (lambda: coding.transform(GOOD, [0, 2]), ValueError, "0..1"),
         (lambda: coding.decoding_scores(GOOD, GOOD, np.zeros((3, 5), dtype=int), 1.0), ValueError, r"\(M, 2\)"),
         (lambda: coding.decoding_scores(GOOD, GOOD, np.zeros((3, 2)), 1.0), ValueError, "float64"),
@@ -382,7 +387,7 @@ GOOD = np.array([[0.0, 1.0], [2.0, 1.0]])
         (lambda: coding.simulate_channel(GOOD, GOOD, 1.0, True), TypeError, "n_messages"),
         (lambda: coding.simulate_channel(GOOD, GOOD, 1.0, 4, transformations="swap"), ValueError, "swap"),
         (lambda: coding.posterior([1.0, 2.0], -1.0), ValueError, "beta"),
-        (lambda: coding.posterior([1.0, 2.0], 1.0, "gauss"), ValueError, "gauss"),
+        (lambda: coding.posterior([1.0, 2.0], 1.0, weights="gauss"), ValueError, "gauss"),
         (lambda: coding.posterior_agreement([0.5, 0.5], [1.0]), ValueError, "one length"),
         (lambda: coding.posterior_agreement([0.5, 0.5], [0.5, 0.6]), ValueError, "posterior2"),
     ],
@@ -395,7 +400,7 @@ def test_bad_input_names_the_argument(call, error, words):
 def test_unit_of_information_is_checked():
     sizes = coding.set_sizes([0.0, 1.0], [0.0, 1.0], [0.0])
     with pytest.raises(ValueError, match="'nat'"):
-        coding.information(sizes, 1.0, 1, "nat")
+        coding.information(sizes, 1.0, 1, unit="nat")
 
 
 def test_problems_in_which_all_codes_cost_the_same():
@@ -410,4 +415,4 @@ def test_codebooks_too_large_are_refused_before_they_are_drawn():
         coding.draw_codebook(10**9, 40)
     d = np.zeros((6, 2))
     with pytest.raises(ValueError, match="would hold 6e[+]11 numbers"):
-        coding.simulate_channel(d, d, 1.0, 10**7, 10**4)
+        coding.simulate_channel(d, d, 1.0, 10**7, n_codebooks=10**4)
