@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 # room -> the names it gives to the package
 _ROOMS = {
     "checks": ("profile",),
+    "models.base": ("ClusteringModel",),
     "models.centroid": ("AnnealedKMeans",),
     "models.cuts": (
         "NormalizedCut",

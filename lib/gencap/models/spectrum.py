@@ -7,6 +7,11 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 KRYLOV_STEPS = 6  # at least; see `leading_vectors`
 
 
+def degrees(X):
+    """Sums of the rows of X, shape (N,), in double precision."""
+    return X.sum(axis=1, dtype=np.float64)
+
+
 def top_eigenvalue(X, add=None, sign=1.0):
     """Largest eigenvalue of `sign` times the symmetric matrix X without its diagonal, plus the operator `add`.
 
