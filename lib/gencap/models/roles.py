@@ -20,20 +20,13 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import (
-    check_boolean,
-    check_integer,
-    check_labels,
-    check_number,
-    check_option,
-    check_size,
-    check_unmasked,
-    generator,
-)
+from .. import checks
 from ..trajectory import Trajectory, check_betas
 from ..views.measures import ROW_MAPPINGS, map_rows
 from .base import ClusteringModel, follow
 
+COOLING = 0.9  # factor of the temperature from step to step
+STATE = ("off_probabilities_", "noise_", "noise_one_", "label_set_probabilities_")  # what EM moves
 _FLOOR = 1e-10  # probabilities stay this far from 0 and 1, so that no bit costs an infinite amount
 
 
@@ -46,10 +39,6 @@ class NoisyOrFactorization(ClusteringModel):
         Number of roles K, 1..n_samples.
     max_roles : int
         Most roles a row may hold at once, M >= 1. The label sets are all subsets of at most M of the K roles.
-    cooling : float
-        Factor of the temperature from step to step, (0, 1); it falls from D / 10 to 1.
-    n_init : int
-        Restarts; the run of largest likelihood is kept.
     n_refinements : int
         Attempts, after the annealing, to replace a wasted role: two roles are added and the two least useful ones
         dropped, and the result is kept if it is more probable.
@@ -77,21 +66,19 @@ class NoisyOrFactorization(ClusteringModel):
     Notes
     -----
     The objects are the rows; the potential of a row in label set L is -log p(L) p(x_i | L), in nats, so `betas` are
-    inverse temperatures up to 1, and None takes 10 / D to 1 in steps of `cooling`. Above temperature 1 each step is a
-    few EM steps of a schedule, no fixed point; at the last, `Trajectory.converged` says whether EM settled.
-    What may replace a wasted role is found at temperature 1 and would be lost in the heat, so cooling comes first, and
-    the path is read off the states that the best run left. An `init` is refused.
+    inverse temperatures up to 1, and None takes 10 / D to 1, a tenth colder at every step. Above temperature 1 each step
+    is a few EM steps of a schedule, no fixed point; at the last, `Trajectory.converged` says whether EM settled. What
+    may replace a wasted role is found at temperature 1 and would be lost in the heat, so cooling comes first, and the
+    path is read off the states that it left. An `init` is refused.
 
     References
     ----------
     002 section 5; the model is that of its reference 22 (multi-assignment clustering for Boolean data).
     """
 
-    def __init__(self, n_components=8, max_roles=2, cooling=0.9, n_init=1, n_refinements=5, random_state=None):
+    def __init__(self, n_components=8, max_roles=2, n_refinements=5, random_state=None):
         self.n_components = n_components
         self.max_roles = max_roles
-        self.cooling = cooling
-        self.n_init = n_init
         self.n_refinements = n_refinements
         self.random_state = random_state
 
@@ -105,61 +92,49 @@ class NoisyOrFactorization(ClusteringModel):
     def cost(self, labels, X):
         """Sum of the potentials of the rows X (N, D) in the label sets `labels` (N,), nats; needs the fit."""
         h = self.potentials(X)
-        return float(h[np.arange(len(h)), check_labels("labels", labels, *h.shape)].sum())
+        return float(h[np.arange(len(h)), checks.check_labels("labels", labels, *h.shape)].sum())
 
     def _anneal(self, X, betas, init):
         if init is not None:
             raise ValueError("init must be None: the roles of a run start at random")
-        n_components = check_integer("n_components", self.n_components, 1, len(X), "n_samples")
-        max_roles = min(check_integer("max_roles", self.max_roles), n_components)
-        cooling = check_number("cooling", self.cooling, 0.01, 0.999)
-        n_refinements = check_integer("n_refinements", self.n_refinements, 0)
+        n_components = checks.check_integer("n_components", self.n_components, 1, len(X), "n_samples")
+        max_roles = min(checks.check_integer("max_roles", self.max_roles), n_components)
+        n_refinements = checks.check_integer("n_refinements", self.n_refinements, 0)
         sets = label_sets(n_components, max_roles)
-        check_size(f"the table of {len(X)} rows by {len(sets)} label sets", (len(X), len(sets)))
-        rng = generator(self.random_state)
-        if betas is None:
-            temperatures = [max(X.shape[1] / 10, 1.0)]
-            while temperatures[-1] > 1:
-                temperatures.append(max(temperatures[-1] * cooling, 1.0))
-            betas = 1 / np.array(temperatures)
-        elif check_betas(betas)[-1] != 1:
+        checks.check_size(f"the table of {len(X)} rows by {len(sets)} label sets", (len(X), len(sets)))
+        rng = checks.generator(self.random_state)
+        temperatures = [max(X.shape[1] / 10, 1.0)] if betas is None else list(1 / check_betas(betas))
+        while betas is None and temperatures[-1] > 1:
+            temperatures.append(max(temperatures[-1] * COOLING, 1.0))
+        betas = 1 / np.array(temperatures)
+        if betas[-1] != 1:
             raise ValueError(f"betas end at {betas[-1]:g}, accepted are inverse temperatures up to 1, the model itself")
-        else:
-            temperatures = 1 / check_betas(betas)
         # Single precision halves the time of the products and leaves the parameters as they are.
         single = X.astype(np.float32)
-        runs = [
-            _annealed_em(single, sets, temperatures, n_refinements, rng)
-            for _ in range(check_integer("n_init", self.n_init))
-        ]
-        states, _, n_iter, settled = min(runs, key=lambda run: run[1])
-        log_joint = _log_joint(X, sets, states[-1])
+        states, n_iter, settled = _annealed_em(single, sets, temperatures, n_refinements, rng)
         steps = follow(betas, lambda t: (-_log_joint(single, sets, states[t]), settled or t < len(betas) - 1),
                        lambda labels: 0.0, np.float32, hot_first=True)  # fmt: skip
         steps["costs"] = steps["potentials"].min(axis=2).sum(axis=1, dtype=np.float64)
-        beta, noise, noise_one, prior = states[-1]
+        log_joint = _log_joint(X, sets, states[-1])
         learned = dict(
-            off_probabilities_=beta,
-            noise_=noise,
-            noise_one_=noise_one,
-            label_set_probabilities_=prior,
+            zip(STATE, states[-1], strict=True),
             label_sets_=sets,
-            components_=beta < 0.5,
+            components_=states[-1][0] < 0.5,
             assignments_=sets[np.argmax(log_joint, axis=1)],
             log_likelihood_=float(np.sum(logsumexp(log_joint, axis=1))),
         )
         return Trajectory(**steps, n_iter=n_iter, learned=learned)
 
     def _check_rows(self, name, X, reset=False):
-        check_unmasked(name, X)
+        checks.check_unmasked(name, X)
         X = validate_data(self, X, dtype=np.float64, reset=reset)
-        check_boolean(name, X)
+        checks.check_boolean(name, X)
         return X
 
     def potentials(self, X_new):
         """-log p(L) p(x_i | L) of new rows (N, D) under the fitted parameters, shape (N, L)."""
         check_is_fitted(self)
-        state = (self.off_probabilities_, self.noise_, self.noise_one_, self.label_set_probabilities_)
+        state = [getattr(self, name) for name in STATE]
         return -_log_joint(self._check_rows("X_new", X_new), self.label_sets_, state)
 
     def predict(self, X):
@@ -192,7 +167,7 @@ class NoisyOrFactorization(ClusteringModel):
         002 section 5 (cost), section 8 ("only the second matrix is fixed").
         """
         check_is_fitted(self)
-        check_option("mapping", mapping, (*ROW_MAPPINGS, "components"))
+        checks.check_option("mapping", mapping, (*ROW_MAPPINGS, "components"))
         X2 = self._check_rows("X2", X2)
         if mapping == "components":
             offered = boolean_product(self.label_sets_, self.components_)
@@ -211,7 +186,9 @@ def boolean_product(assignments, components):
 def label_sets(n_components, max_roles):
     """All subsets of at most `max_roles` of `n_components` roles, the empty one first: bool, shape (L, K)."""
     count = sum(comb(n_components, size) for size in range(max_roles + 1))
-    check_size(f"{count} label sets (at most max_roles={max_roles} of {n_components} roles)", (count, n_components))
+    checks.check_size(
+        f"{count} label sets (at most max_roles={max_roles} of {n_components} roles)", (count, n_components)
+    )
     members = [m for size in range(max_roles + 1) for m in combinations(range(n_components), size)]
     sets = np.zeros((len(members), n_components), dtype=bool)
     for row, m in zip(sets, members, strict=True):
@@ -293,7 +270,7 @@ def _descend(X, sets, state, temperature, max_iter, tol):
 
 
 def _annealed_em(X, sets, temperatures, n_refinements, rng):
-    """Cool to 1, then refine; (states at the temperatures, last free energy, EM steps, whether EM settled at 1)."""
+    """Cool to 1, then refine; (states at the temperatures, EM steps, whether EM settled at 1)."""
     shape = (sets.shape[1], X.shape[1])
     density = np.clip(X.mean(axis=0, dtype=np.float64), 0.01, 0.99)
     beta = np.clip(1 - density * rng.uniform(0.5, 1.5, shape), _FLOOR, 1 - _FLOOR)
@@ -312,7 +289,7 @@ def _annealed_em(X, sets, temperatures, n_refinements, rng):
         n_steps += steps
         if lower < free_energy:
             state, free_energy = candidate, lower
-    return [*states, state], free_energy, n_steps, settled
+    return [*states, state], n_steps, settled
 
 
 def _grow_and_prune(X, sets, state, rng, n_extra=2):

@@ -22,15 +22,7 @@ import scipy.sparse
 from scipy.cluster.vq import kmeans2
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import (
-    centred_similarity,
-    check_integer,
-    check_n_clusters,
-    check_option,
-    check_seed,
-    check_similarity,
-    check_unmasked,
-)
+from .. import checks
 from ..kernels import similarity as kernels
 from ..trajectory import Trajectory, beta_grid, check_betas, check_start, softmax
 from .base import ClusteringModel, follow, warn_caller
@@ -237,18 +229,18 @@ class SimilarityClustering(ClusteringModel):
         """A copy of the model that knows what was taken off X, and X as the sweeps take it."""
         model = copy.copy(self)
         if self._centred:
-            X, model._offset = centred_similarity("X", X, self._use_diagonal)
+            X, model._offset = checks.centred_similarity("X", X, self._use_diagonal)
         else:
-            X = check_similarity("X", X, use_diagonal=self._use_diagonal)
-        check_n_clusters(self.n_clusters, X.shape[0])
-        check_option("inference", self.inference, INFERENCES)
-        check_integer("n_init", self.n_init)
-        check_integer("n_sweeps", self.n_sweeps)
+            X = checks.check_similarity("X", X, use_diagonal=self._use_diagonal)
+        checks.check_n_clusters(self.n_clusters, X.shape[0])
+        checks.check_option("inference", self.inference, INFERENCES)
+        checks.check_integer("n_init", self.n_init)
+        checks.check_integer("n_sweeps", self.n_sweeps)
         return model, X
 
     def _exact(self, X):
         dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        return check_similarity("X", X, dtype, self._use_diagonal)
+        return checks.check_similarity("X", X, dtype, self._use_diagonal)
 
     def _labels_cost(self, labels, X, constant=None):
         constant = self._constant(X) if constant is None else constant
@@ -392,7 +384,7 @@ class SimilarityClustering(ClusteringModel):
         unit = self._unit(X)
         betas = beta_grid(unit, 0.8, 20, 25) if betas is None else check_betas(betas)
         init = check_start(init, betas, X.shape[0], self.n_clusters)
-        sequence = np.random.SeedSequence(check_seed(self.random_state))
+        sequence = np.random.SeedSequence(checks.check_seed(self.random_state))
         seeds = sequence.spawn(self.n_init + 2)
         rng, constant = np.random.default_rng(seeds[-1]), self._constant(X)
         state = State(X, self._rule(), self._weights(X), self.n_clusters, rng)
@@ -485,7 +477,7 @@ class SimilarityClustering(ClusteringModel):
             Infinite for empty clusters: they have no members to be near to.
         """
         check_is_fitted(self)
-        check_unmasked("X_new", X_new)
+        checks.check_unmasked("X_new", X_new)
         X_new = validate_data(self, X_new, accept_sparse="csr", dtype=np.float64, reset=False)
         one, rule = np.eye(int(self.n_clusters)), self._rule()
         fields, size = X_new @ one[self.labels_], np.bincount(self.labels_, minlength=len(one))

@@ -31,7 +31,7 @@ MODELS = {
     "ratio": (gc.AdaptiveRatioCut(3, **QUICK), SIMILARITIES),
     "dominant": (gc.DominantSets(3, max_steps=20), SIMILARITIES),
     "k-means": (gc.AnnealedKMeans(3, **QUICK), VECTORS),
-    "roles": (gc.NoisyOrFactorization(3, n_refinements=1, **QUICK), BITS),
+    "roles": (gc.NoisyOrFactorization(3, n_refinements=1, random_state=0), BITS),
 }
 WITH_COST = [name for name, (model, X) in MODELS.items() if X.shape == (25, 25) and name != "dominant"]
 
