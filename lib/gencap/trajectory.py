@@ -38,6 +38,11 @@ def beta_grid(unit, low, high, n_steps):
     Returns
     -------
     ndarray, shape (n_steps,)
+
+    Examples
+    --------
+    >>> beta_grid(2.0, 0.5, 2, 3).round(6).tolist()
+    [1.0, 2.0, 4.0]
     """
     return unit * np.geomspace(low, high, n_steps)
 
@@ -89,6 +94,14 @@ class Trajectory:
     ValueError
         Arrays that contradict each other's shape, rows of probabilities that do not sum to 1 within 1e-4, values that
         are not finite, or betas that do not ascend from above 0.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2), np.ones((4, 4))) * 2 - 1
+    >>> run = gc.CorrelationClustering(n_clusters=2, random_state=0).anneal(X)
+    >>> run, run.n_effective(), run.labels().tolist()[:4] == [run.labels()[0]] * 4
+    (Trajectory(25 temperatures, 8 objects, 2 clusters), 2, True)
     """
 
     betas: np.ndarray

@@ -29,7 +29,7 @@ from ..trajectory import softmax
 def warn_caller(message, category):
     """Warn at the line outside the package that led here, however deep this is."""
     frame, level = sys._getframe(), 1
-    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] in ("gencap", "contextlib"):
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("gencap", "contextlib"):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 

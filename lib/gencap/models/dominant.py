@@ -42,6 +42,15 @@ def replicator_dynamics(X, v, n_steps, shift=0.0):
     ------
     v : ndarray, shape (N,)
         After each step; ends early when v has settled or its cohesion is 0 (no two of its objects are similar).
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.zeros((5, 5))
+    >>> X[:3, :3] = 1
+    >>> *_, v = gc.replicator_dynamics(X, np.full(5, 0.2), 50)
+    >>> v.round(3).tolist()
+    [0.333, 0.333, 0.333, 0.0, 0.0]
     """
     for _ in range(n_steps):
         gain = _product(X, v, shift)

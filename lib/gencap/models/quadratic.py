@@ -90,6 +90,13 @@ class MinCut(SimilarityClustering):
     ----------
     labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
         See `ClusteringModel`.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2), np.ones((4, 4))) * 2 - 1
+    >>> float(gc.MinCut(n_clusters=2, random_state=0).fit(X).trajectory_.costs[-1])
+    -16.0
     """
 
     _sign = 1.0
@@ -112,6 +119,13 @@ class MaxCut(MinCut):
     """Max Cut into at most K clusters: minus the sum of similarities between clusters (000 Eq. 146).
 
     Parameters and attributes as for `MinCut`.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = 1 - 2 * np.kron(np.eye(2), np.ones((4, 4)))
+    >>> float(gc.MaxCut(n_clusters=2, random_state=0).fit(X).trajectory_.costs[-1])
+    -16.0
     """
 
     _sign = -1.0

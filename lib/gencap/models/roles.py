@@ -66,7 +66,7 @@ class NoisyOrFactorization(ClusteringModel):
     Notes
     -----
     The objects are the rows; the potential of a row in label set L is -log p(L) p(x_i | L), in nats, so `betas` are
-    inverse temperatures up to 1, and None takes 10 / D to 1, a tenth colder at every step. Above temperature 1 each step
+    inverse temperatures up to 1, and None takes 10 / D to 1, a tenth cooler a step. Above temperature 1 each step
     is a few EM steps of a schedule, no fixed point; at the last, `Trajectory.converged` says whether EM settled. What
     may replace a wasted role is found at temperature 1 and would be lost in the heat, so cooling comes first, and the
     path is read off the states that it left. An `init` is refused.
@@ -74,6 +74,14 @@ class NoisyOrFactorization(ClusteringModel):
     References
     ----------
     002 section 5; the model is that of its reference 22 (multi-assignment clustering for Boolean data).
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2, dtype=bool), np.ones((5, 3), dtype=bool))
+    >>> model = gc.NoisyOrFactorization(2, max_roles=1, random_state=0).fit(X)
+    >>> sorted(model.components_.sum(axis=1).tolist()), model.transfer_cost(X, X)
+    ([3, 3], 0.0)
     """
 
     def __init__(self, n_components=8, max_roles=2, n_refinements=5, random_state=None):

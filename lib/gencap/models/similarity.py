@@ -204,6 +204,17 @@ class SimilarityClustering(ClusteringModel):
     ----------
     labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
         See `ClusteringModel`.
+
+    Warns
+    -----
+    RestartWarning
+        From `anneal` and `fit`: the best ways of the search ended at clearly different costs.
+
+    Notes
+    -----
+    The default grid is .8 to 20 units in 25 steps; `Trajectory.start_costs` says where the starts of the search ended.
+    Probabilities and potentials are kept in single precision. Where clusters are one at the coldest step (at 10 units
+    or more), the labels are those of the lowest cost found.
     """
 
     _pairwise = _heats = True
