@@ -39,6 +39,7 @@ FEW, REHEATED, WARM = 300, 4, 1.5  # objects up to which a solution that one sta
 # often, and from where (units)
 DISAGREEMENT = 0.05  # of the cost; see `RestartWarning`
 TRIED = 3  # moves of halves of clusters before the search gives up
+NOTHING = np.empty((0, 0))  # no potentials wanted of a sweep
 SETTLED, TOLERANCE, SKIP = 0.003, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
 
 
@@ -96,11 +97,9 @@ class State:
             Q = Q.astype(np.float64)
             self.links = Q @ self.F.T.astype(np.float64)
 
-    def sweep(self, mode, beta, skip=0.0, total=None):
+    def sweep(self, mode, beta, skip=0.0, total=NOTHING):
         """One sweep in random order; returns the mean change of a row."""
-        rule = self.rule
-        order = self.rng.permutation(self.n_objects)
-        total = np.empty((0, 0)) if total is None else total
+        rule, order = self.rule, self.rng.permutation(self.n_objects)
         rest = (order, rule.kind, mode, beta, rule.shift, rule.p, rule.scale, rule.floor, skip, self.weights,
                 self.size, self.count, self.links, total, self.rng)  # fmt: skip
         self.n_sweeps += skip < np.inf
@@ -155,7 +154,7 @@ class State:
         """Potentials (N, K) averaged over `n_sweeps` sweeps of the sampler, after a third as many to settle."""
         h = np.zeros((self.n_objects, self.n_clusters))
         for sweep in range(-max(n_sweeps // 3, 1), n_sweeps):
-            self.refresh_books(self.sweep(mode, beta, 0.0, h if sweep >= 0 else None))
+            self.refresh_books(self.sweep(mode, beta, 0.0, h if sweep >= 0 else NOTHING))
         return h / n_sweeps
 
     def labels(self):
@@ -275,10 +274,8 @@ class SimilarityClustering(ClusteringModel):
             for _ in range(COOLING_SWEEPS):
                 if state.sweep(kernels.GIBBS, step * unit) == 0.0:
                     break
-            if state.rule.kind != kernels.QUADRATIC:
-                state.refresh()
-        if state.rule.kind == kernels.QUADRATIC:  # the others were refreshed at the start or after their last step
-            state.refresh()
+            state.refresh_books(np.inf)
+        state.refresh()
         state.descend(1e9 * unit)
         return state.labels()
 

@@ -61,7 +61,7 @@ def test_every_model_keeps_the_contract(name, fitted):
     with pytest.raises(NotFittedError):
         clone(model).potentials(X[:7])
     with pytest.raises(ValueError, match="features"):
-        fit.potentials(X[:7, :5])
+        fit.potentials(X[:7, :2])
 
 
 @pytest.mark.parametrize("name", WITH_COST)
@@ -141,3 +141,13 @@ def test_the_loop_goes_either_way_and_counts_a_labelling_once():
         assert steps["potentials"].dtype == np.float32 and steps["costs"].tolist() == [7, 7, 7]
         np.testing.assert_allclose(steps["probabilities"][:, 0, 0], 1 / (1 + np.exp(-betas)), rtol=1e-6)
         visited.clear(), asked.clear()
+
+
+@pytest.mark.parametrize("name", ["correlation", "pairwise", "embedded"])
+def test_warnings_point_at_the_line_that_called(name, monkeypatch):
+    model, X = MODELS[name]
+    monkeypatch.setattr("gencap.models.similarity.DISAGREEMENT", -1.0)  # any two ways of the search disagree
+    for call in (clone(model).fit, clone(model).anneal):
+        with pytest.warns(gc.RestartWarning, match="best ways of the search") as caught:
+            call(X)
+        assert [warning.filename for warning in caught] == [__file__]
