@@ -134,13 +134,13 @@ class State:
                 self.refresh()
             if moved < TOLERANCE:
                 break
-            self.refresh_books(moved)
+            self.refresh_books(moved, SETTLED)
         return moved
 
-    def refresh_books(self, moved):
+    def refresh_books(self, moved, most=0.0):
         """The books of normalised costs must not drift: their clusters may be tiny, or of tiny weights."""
         self.drift += moved
-        if self.rule.kind != kernels.QUADRATIC and self.drift > SETTLED:
+        if self.rule.kind != kernels.QUADRATIC and self.drift > most:
             self.refresh()
 
     def potentials(self, beta):
