@@ -362,7 +362,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
     def fit(self, X, y=None, **per_object):
         check_unmasked("X", X)
         vectors = validate_data(self, X, dtype=np.float64, order="C")
-        super().fit(X, y, **per_object)
+        super().fit(X if hasattr(X, "columns") else vectors, y, **per_object)  # a table keeps its names
         self.cluster_centers_ = self.trajectory_.centroids[-1]
         self.inertia_ = float(((vectors - self.cluster_centers_[self.labels_]) ** 2).sum())
         return self
