@@ -103,7 +103,7 @@ def evaluate(model, pair):
 
 def check_model(model, relative_shift=None):
     """Raise unless `model` clusters similarity matrices, and has a shift if a relative one is asked for."""
-    if not (hasattr(model, "anneal") and get_tags(model).input_tags.pairwise):
+    if isinstance(model, type) or not (hasattr(model, "anneal") and get_tags(model).input_tags.pairwise):
         raise TypeError(
             f"model={model!r} is not accepted; accepted are gencap's estimators that cluster similarity matrices"
         )
