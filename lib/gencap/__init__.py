@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 # room -> the names that it gives to the package; NAME=room is a room that is used as gc.NAME
 _NAMES = {
+    "models.base": "ClusteringModel",
     "models.centroid": "AnnealedKMeans",
     "models.cuts": "AdaptiveRatioCut NormalizedCut",
     "models.dominant": "DominantSets replicator_dynamics",
@@ -23,13 +24,13 @@ _NAMES = {
     "validation.agreement": "align_labels",
     "validation.capacity": "Capacity generalization_capacity hamming_capacity",
     "validation.comparison": "Comparison compare_models",
-    "validation.criteria": """CriteriaTable Gap aic bic compare_criteria description_length effective_dimension
-        gap_statistic kmeans_bic mixture_parameters""",
+    "validation.criteria": """Gap aic bic compare_criteria description_length effective_dimension
+        gap_statistic kmeans_bic""",
     "validation.evaluation": "evaluate",
     "validation.nulls": "CapacityNull capacity_null gaussian_table permuted_table",
     "validation.selection": "Selection select_n_clusters twin",
     "validation.stability": "Instability disagreement instability relative_instability",
-    "validation.transfer": """TransferSelection coldest_labels map_hungarian mapping_probabilities
+    "validation.transfer": """TransferSelection coldest_labels mapping_probabilities
         select_by_transfer_cost transfer_cost transfer_costs transfer_labels""",
     "views.protocols": "SimilarityPair Views interleave random_split replicates split_similarities",
 }

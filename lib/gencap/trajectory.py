@@ -11,21 +11,15 @@ loses its stability (the first split).  Grids are fixed multiples of that unit, 
 
 import zipfile
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 
 import numpy as np
+from scipy import special
 from scipy.sparse.csgraph import connected_components
-from scipy.special import entr, log_softmax
 
-from .checks import as_array, check_labels, check_option, object_names
+from .checks import as_array, check_labels, check_option
 
 COINCIDENT = 0.1  # clusters whose normalised memberships differ by less (total variation) are counted once
-# What `Trajectory.save` writes, and what of it a file may lack.
-STORED = (
-    *("betas", "probabilities", "potentials", "costs", "centroids", "unit", "converged", "n_iter"),
-    *("capacity_entropy", "objects", "start_costs"),
-)
-OPTIONAL = {"potentials", "centroids", "converged", "n_iter", "capacity_entropy", "objects", "start_costs"}
 OCCUPIED = 0.01  # share of the mass below which a cluster counts as empty; with many clusters half of 1/K
 ENTROPIES = ("final", "same")
 
@@ -44,6 +38,11 @@ def beta_grid(unit, low, high, n_steps):
     Returns
     -------
     ndarray, shape (n_steps,)
+
+    Examples
+    --------
+    >>> beta_grid(2.0, 0.5, 2, 3).round(6).tolist()
+    [1.0, 2.0, 4.0]
     """
     return unit * np.geomspace(low, high, n_steps)
 
@@ -87,12 +86,22 @@ class Trajectory:
     start_costs : ndarray, shape (n_starts + 1,), or None
         Costs at which the starts of a model on similarities ended at zero temperature: the random ones, the embedded
         one, and last the lowest cost after merging and parting clusters. How far they differ says how sure it is.
+    learned : dict
+        What a model's `fit` keeps of the run besides, by the name of its attribute. Not saved.
 
     Raises
     ------
     ValueError
         Arrays that contradict each other's shape, rows of probabilities that do not sum to 1 within 1e-4, values that
         are not finite, or betas that do not ascend from above 0.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2), np.ones((4, 4))) * 2 - 1
+    >>> run = gc.CorrelationClustering(n_clusters=2, random_state=0).anneal(X)
+    >>> run, run.n_effective(), run.labels().tolist()[:4] == [run.labels()[0]] * 4
+    (Trajectory(25 temperatures, 8 objects, 2 clusters), 2, True)
     """
 
     betas: np.ndarray
@@ -106,6 +115,7 @@ class Trajectory:
     capacity_entropy: str = "final"
     objects: np.ndarray | None = None
     start_costs: np.ndarray | None = None
+    learned: dict = field(default_factory=dict)
 
     def __post_init__(self):
         self.betas, self.probabilities = check_betas(self.betas), np.asarray(self.probabilities)
@@ -172,14 +182,7 @@ class Trajectory:
 
     def entropy(self, t=-1):
         """Entropy of the mean assignment probabilities at step `t`, bits per object (000 Eq. 61)."""
-        return float(entr(self.probabilities[t].mean(axis=0, dtype=np.float64)).sum() / np.log(2))
-
-    def log_probabilities(self, t):
-        """Natural log of the assignment probabilities at step `t`, exact where they underflow; shape (N, K)."""
-        if self.potentials is None:
-            with np.errstate(divide="ignore"):
-                return np.log(self.probabilities[t].astype(np.float64))
-        return log_softmax(-self.betas[t] * self.potentials[t].astype(np.float64), axis=1)
+        return float(special.entr(self.probabilities[t].mean(axis=0, dtype=np.float64)).sum() / np.log(2))
 
     def groups(self, t=-1):
         """Which clusters are one at step `t`.
@@ -219,7 +222,7 @@ class Trajectory:
         """Write to `path` as compressed npz, through a temporary name so that an interruption leaves no half file."""
         from .resources import replacing
 
-        arrays = {name: value for name in STORED if (value := getattr(self, name)) is not None}
+        arrays = {name: value for name in _stored() if (value := getattr(self, name)) is not None}
         with replacing(path) as stream:
             np.savez_compressed(stream, **arrays)
 
@@ -236,24 +239,22 @@ class Trajectory:
         """
         try:
             with np.load(path) as stored:
-                arrays = {name: stored[name] for name in STORED if name in stored.files}
-            missing = [name for name in STORED if name not in OPTIONAL | arrays.keys()]
+                arrays = {"potentials": None} | {name: stored[name] for name in _stored() if name in stored.files}
+            missing = [name for name in ("betas", "probabilities", "costs") if name not in arrays]
         except (ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
             raise ValueError(f"{path} is not a Trajectory written by save: {error}") from None
         if missing:
             raise ValueError(f"{path} is not a Trajectory written by save: it has no {', '.join(missing)}")
         scalars = {"unit": float, "n_iter": int, "capacity_entropy": str}
         try:
-            arrays |= {name: kind(arrays[name]) for name, kind in scalars.items() if name in arrays}
-            return cls(**{"potentials": None} | arrays)
+            return cls(**arrays | {name: kind(arrays[name]) for name, kind in scalars.items() if name in arrays})
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path} holds no Trajectory: {error}") from None
 
 
-def signed(run, model, X):
-    """The run of `model` on X, with the names of the objects and the model's rule for the entropy of a capacity."""
-    run.objects, run.capacity_entropy = object_names(X), model.capacity_entropy
-    return run
+def _stored():
+    """Names of what `Trajectory.save` writes."""
+    return [part.name for part in fields(Trajectory) if part.name != "learned"]
 
 
 def check_start(init, betas, n_objects, n_clusters):
@@ -275,11 +276,8 @@ def one_hot(labels, n_clusters, dtype=np.float64):
 
 
 def softmax(scores):
-    """Rows of exp(scores), normalised; overwrites `scores`."""
-    scores -= scores.max(axis=1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=1, keepdims=True)
-    return scores
+    """Rows of exp(scores), normalised."""
+    return special.softmax(scores, axis=1)
 
 
 def entropy_bits(p):

@@ -82,7 +82,7 @@ def test_mean_field_sweep(n_objects, most, bench_table):
     product = np.empty_like(square)
 
     def fresh_sweep(order):
-        kernels.fresh_sweep(X, dense.diagonal, degree, dense.padded, order, 0.5 * unit, 0.0, 1.0, dense.size)
+        kernels.fresh_sweep(X, degree, dense.padded, order, 0.5 * unit, 0.0, 1.0, dense.size)
 
     measured = [
         lambda: read_once(X),

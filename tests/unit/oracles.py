@@ -40,10 +40,8 @@ def coclustering(labelings, weights):
 
 
 def plug_in_cost(Q, X, rule, weights):
-    """The cost of `rule` with assignment probabilities in the place of assignments."""
+    """The cost of `rule` with assignment probabilities in the place of assignments; X has a diagonal if it counts."""
     links = Q.T @ X @ Q
-    if not rule.use_diagonal:
-        links -= (Q * np.diag(X)[:, None]).T @ Q
     size = weights @ Q
     if rule.kind == QUADRATIC:
         overlap = Q @ Q.T

@@ -25,7 +25,7 @@ GRAPH = np.abs(np.corrcoef(X))
 GRAPH = (GRAPH + GRAPH.T) / 2
 LOOPS = {
     "k-means": (centroid, "_fixed_point", lambda: gc.AnnealedKMeans(2).fit(X)),
-    "similarities": (similarity.SimilarityClustering, "_heat", lambda: gc.MinCut(2).fit(GRAPH)),
+    "similarities": (similarity.State, "relax", lambda: gc.MinCut(2).fit(GRAPH)),
     "dominant sets": (dominant, "replicator_dynamics", lambda: gc.DominantSets(2, max_steps=5).fit(GRAPH)),
     "transfer": (
         KMeans,

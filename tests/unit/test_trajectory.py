@@ -61,16 +61,6 @@ def test_readings_of_a_step():
         assert run.entropy(t) == pytest.approx(entropy(P.mean(axis=0), base=2), abs=1e-12)
 
 
-def test_log_probabilities_do_not_underflow():
-    h = np.array([[[0.0, 2000.0, 10.0], [5.0, 5.0, 5.0]]], np.float32)
-    P = np.array([[[1.0, 0.0, np.exp(-10)], [1 / 3, 1 / 3, 1 / 3]]])
-    run = Trajectory(np.array([1.0]), P, h, np.zeros(1))
-    np.testing.assert_allclose(run.log_probabilities(0), log_softmax(-h[0].astype(float), axis=1), rtol=1e-12)
-    bare = Trajectory(np.array([1.0]), P, None, np.zeros(1))
-    assert bare.log_probabilities(0)[0, 1] == -np.inf
-    assert bare.log_probabilities(0)[1, 1] == pytest.approx(-np.log(3))
-
-
 def steps(*rows):
     """A run of one step with these rows, ten objects each."""
     P = np.repeat(np.array(rows, float), 10, axis=0)[None]

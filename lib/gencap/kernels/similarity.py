@@ -1,6 +1,8 @@
 """Sweeps over the objects of a similarity matrix, for every model whose potentials follow from the fields.
 
-The field of object i is F_ik = sum_{j != i} X_ij q_jk.  Given the fields, the potentials need O(K) or O(K^2) work:
+The field of object i is F_ik = sum_{j != i} X_ij q_jk.  Self-similarities X_ii count in ASSOCIATION only, and there in
+pairwise clustering only; all other matrices come with a zero diagonal.  Given the fields, the potentials need O(K) or
+O(K^2) work:
 
 * QUADRATIC (correlation clustering, cuts): h_ik = -scale (F_ik + shift (C_k - q_ik)), C = column
   sums of q, scale = -1 to maximise a cut;
@@ -182,8 +184,8 @@ def _add_row(F, k, X, i, step):
 
 @njit(cache=True, fastmath=FAST)
 def incremental_sweep(
-    X, self_similarity, Q, F, order, kind, mode, beta, shift, p, scale, floor, skip, weights, use_diagonal,
-    size, count, links, total, rng,
+    X, self_similarity, Q, F, order, kind, mode, beta, shift, p, scale, floor, skip, weights, size, count, links, total,
+    rng,
 ):  # fmt: skip
     """One sweep with stored fields: a row costs O(K) when it does not move, O(N) per cluster when it does.
 
@@ -195,7 +197,6 @@ def incremental_sweep(
     floor : float, smallest assignment probability in mean field; above 0, the samplers never empty a cluster.
     skip : float, a row whose probabilities change by at most this is left as it is.
     weights : (N,) object weights; size : (K,) = Q weights; count : (K,), row sums of Q; links : (K, K), upper triangle.
-    use_diagonal : bool, whether self-similarities count.
     total : (N, K) or (0, 0), to which the potentials are added.
 
     Returns
@@ -210,12 +211,11 @@ def incremental_sweep(
         for k in range(n_clusters):
             row[OLD, k] = Q[k, i]
             row[FIELD, k] = F[k, i] - own * row[OLD, k]
-        diagonal = own if use_diagonal else 0.0
         if kind == QUADRATIC:
             for k in range(n_clusters):
                 row[H, k] = -scale * (row[FIELD, k] + shift * (size[k] - row[OLD, k]))
         else:
-            _potentials(kind, row, weights[i], diagonal, size, count, links, shift, p, scale)
+            _potentials(kind, row, weights[i], own, size, count, links, shift, p, scale)
         if total.shape[0] > 0:
             for k in range(n_clusters):
                 total[i, k] += row[H, k]
@@ -254,14 +254,14 @@ def incremental_sweep(
                 Q[k, i] = row[NEW, k]
                 _add_row(F, k, X, i, Q[k, i] - before)
             row[NEW, k] = Q[k, i]  # as stored, so that fields and books follow the same number
-        _book(kind, row, weights[i], diagonal, size, count, links)
+        _book(kind, row, weights[i], own, size, count, links)
     return moved / max(order.shape[0], 1)
 
 
 @njit(cache=True, fastmath=FAST)
 def sparse_sweep(
-    indptr, indices, values, Q, order, kind, mode, beta, shift, p, scale, floor, skip, weights, use_diagonal,
-    size, count, links, total, rng,
+    indptr, indices, values, Q, order, kind, mode, beta, shift, p, scale, floor, skip, weights, size, count, links,
+    total, rng,
 ):  # fmt: skip
     """`incremental_sweep` for a CSR matrix: fields are gathered from the neighbours, Q is (N, K).
 
@@ -279,7 +279,7 @@ def sparse_sweep(
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
             if j == i:
-                diagonal = values[e] if use_diagonal else 0.0
+                diagonal = values[e]
                 continue
             for k in range(n_clusters):
                 row[FIELD, k] += values[e] * Q[j, k]
@@ -340,53 +340,11 @@ def _four_rows_five_clusters(X, rows, Q, k, fields):
 
 
 @njit(cache=True, fastmath=FAST)
-def _four_rows_four_clusters(X, rows, Q, k, fields):
-    """As `_four_rows_five_clusters`, for four clusters: a loop over the number would not stay in registers."""
-    x0, x1, x2, x3 = X[rows[0]], X[rows[1]], X[rows[2]], X[rows[3]]
-    q0, q1, q2, q3 = Q[k], Q[k + 1], Q[k + 2], Q[k + 3]
-    zero = np.float32(0)
-    a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = zero
-    c0 = c1 = c2 = c3 = d0 = d1 = d2 = d3 = zero
-    for j in range(x0.shape[0]):
-        u, v, w, z = x0[j], x1[j], x2[j], x3[j]
-        q = q0[j]
-        a0 += u * q
-        b0 += v * q
-        c0 += w * q
-        d0 += z * q
-        q = q1[j]
-        a1 += u * q
-        b1 += v * q
-        c1 += w * q
-        d1 += z * q
-        q = q2[j]
-        a2 += u * q
-        b2 += v * q
-        c2 += w * q
-        d2 += z * q
-        q = q3[j]
-        a3 += u * q
-        b3 += v * q
-        c3 += w * q
-        d3 += z * q
-    fields[0, k], fields[1, k], fields[2, k], fields[3, k] = a0, b0, c0, d0
-    fields[0, k + 1], fields[1, k + 1], fields[2, k + 1], fields[3, k + 1] = a1, b1, c1, d1
-    fields[0, k + 2], fields[1, k + 2], fields[2, k + 2], fields[3, k + 2] = a2, b2, c2, d2
-    fields[0, k + 3], fields[1, k + 3], fields[2, k + 3], fields[3, k + 3] = a3, b3, c3, d3
-
-
-@njit(cache=True, fastmath=FAST)
 def _four_rows(X, rows, Q, n_clusters, fields):
-    """Fields of four rows in the first `n_clusters` clusters, in blocks of five and at last four clusters."""
-    first = 0
-    while first < n_clusters:
-        if n_clusters - first > 4:
-            _four_rows_five_clusters(X, rows, Q, first, fields)
-            first += 5
-        else:
-            k = max(0, min(first, Q.shape[0] - 4))  # the last block may overlap the one before it
-            _four_rows_four_clusters(X, rows, Q, k, fields)
-            first += 4
+    """Fields of four rows in the first `n_clusters` clusters, in blocks of five."""
+    for first in range(0, n_clusters, 5):
+        k = min(first, Q.shape[0] - 5)  # the last block may overlap the one before it
+        _four_rows_five_clusters(X, rows, Q, k, fields)
 
 
 @njit(cache=True, fastmath=FAST)
@@ -410,7 +368,7 @@ def fill_fields(X, Q, F):
 
 
 @njit(cache=True, fastmath=FAST)
-def fresh_sweep(X, self_similarity, degree, Q, order, beta, shift, scale, size):
+def fresh_sweep(X, degree, Q, order, beta, shift, scale, size):
     """One mean-field sweep of a quadratic model with fields computed on the way; about two passes over X at K=10.
 
     Four rows share each reading of Q; inside a group of four, later rows are corrected by X_ab dq_a, so the result
@@ -418,8 +376,8 @@ def fresh_sweep(X, self_similarity, degree, Q, order, beta, shift, scale, size):
 
     Parameters
     ----------
-    X : (N, N); degree : (N,), its row sums; Q : (max(K, 5), N), rows from K on are zero; size : (K,), column sums of
-    the probabilities.
+    X : (N, N), its diagonal zero; degree : (N,), its row sums; Q : (max(K, 5), N), rows from K on are zero; size :
+        (K,), column sums of the probabilities.
 
     Returns
     -------
@@ -443,11 +401,10 @@ def fresh_sweep(X, self_similarity, degree, Q, order, beta, shift, scale, size):
             fields[r, n_clusters - 1] = last
         for r in range(count):
             i = rows[r]
-            own = self_similarity[i]
             for k in range(n_clusters):
                 old = np.float64(Q[k, i])
                 row[OLD, k] = old
-                row[H, k] = -scale * (fields[r, k] - own * old + shift * (size[k] - old))
+                row[H, k] = -scale * (fields[r, k] + shift * (size[k] - old))
             lowest = row[H, 0]
             for k in range(row.shape[1]):
                 lowest = min(lowest, row[H, k])
@@ -475,24 +432,15 @@ def fresh_sweep(X, self_similarity, degree, Q, order, beta, shift, scale, size):
 
 @njit(cache=True, fastmath=FAST)
 def cluster_links(X, labels, n_clusters):
-    """Sums of similarities between clusters, in double precision and without the diagonal.
-
-    Returns
-    -------
-    links : (K, K), links[k, l] = sum over i in k, j in l, i != j of X_ij
-    diagonal : (K,), sum over i in k of X_ii
-    """
-    links, diagonal = np.zeros((n_clusters, n_clusters)), np.zeros(n_clusters)
+    """Sums of similarities between clusters, in double precision: links[k, l] = sum over i in k, j in l of X_ij."""
+    links = np.zeros((n_clusters, n_clusters))
     sums = np.zeros((n_clusters, X.shape[0]))  # of the rows of a cluster
     for i in range(X.shape[0]):
         _add_row(sums, labels[i], X, i, 1.0)
     for j in range(X.shape[0]):
         for k in range(n_clusters):
             links[k, labels[j]] += sums[k, j]
-        diagonal[labels[j]] += X[j, j]
-    for k in range(n_clusters):
-        links[k, k] -= diagonal[k]
-    return links, diagonal
+    return links
 
 
 @njit(cache=True, fastmath=FAST)

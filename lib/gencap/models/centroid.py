@@ -5,7 +5,7 @@ temperature at which the assignment probabilities are those of a Gaussian mixtur
 split comes at beta = 1 / (2 lambda_max), lambda_max the largest eigenvalue of the data's covariance.
 """
 
-import warnings
+import copy
 
 import numpy as np
 from scipy.linalg import eigh, eigvalsh
@@ -13,24 +13,16 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import kmeans_plusplus
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import (
-    check_integer,
-    check_labels,
-    check_n_clusters,
-    check_option,
-    check_seed,
-    check_unmasked,
-    check_vectors,
-)
+from ..checks import check_integer, check_n_clusters, check_option, check_seed, check_unmasked, check_vectors
 from ..kernels import kmeans as kernels
-from ..resources import one_thread
-from ..trajectory import Trajectory, beta_grid, check_betas, check_start, signed, softmax
+from ..trajectory import Trajectory, beta_grid, check_betas, check_start, softmax
 from ..views.measures import all_coordinates, few_coordinates
+from .base import ClusteringModel, follow
+from .spectrum import temperature_unit
 
 PERTURBATION = 1e-3  # of the data's spread; coincident centroids could never part without it
 TOLERANCE = 2e-4  # of the data's spread, largest step of a centroid at which a temperature counts as done
@@ -193,7 +185,7 @@ def _free_energy(X, centroids, beta):
     return -logsumexp(-beta * cdist(X, centroids, "sqeuclidean"), axis=1).sum() / beta
 
 
-class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusteringModel):
     """k-means by annealing: a few centroids when hot, more as the temperature falls.
 
     Parameters
@@ -214,13 +206,17 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     ----------
     cluster_centers_ : ndarray, shape (K, D)
         Centroids at the coldest step.
-    labels_ : ndarray of int, shape (N,)
-        Hard labels at the coldest step.
     inertia_ : float
         Sum of squared distances of the objects to their centroid.
-    n_iter_ : int
-        Sweeps over the data in the kept run.
-    trajectory_ : Trajectory
+    labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
+        See `ClusteringModel`.
+
+    Notes
+    -----
+    The default grid is .9 to 120 units in 40 steps, the unit being the first split 1 / (2 lambda_max). Potentials are
+    squared distances (averaged over the sweeps for "gibbs"), float64. `init` starts at every beta from its centroids.
+    Each run finds its path of centroids from hot to cold, a loop of its own: only of the best run, and after its colder
+    end has been compared with solutions found in the cold, are the potentials worth keeping.
 
     Examples
     --------
@@ -230,8 +226,6 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     (5, 2)
     """
 
-    capacity_entropy = "final"
-
     def __init__(self, n_clusters=8, inference="meanfield", sampler="block", n_init=1, n_sweeps=30, random_state=None):
         self.n_clusters = n_clusters
         self.inference = inference
@@ -240,21 +234,25 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self.n_sweeps = n_sweeps
         self.random_state = random_state
 
-    def cost(self, labels, X):
-        """Sum of squared distances of the objects to the mean of their cluster, for any hard labelling.
+    def _exact(self, X):
+        return check_vectors("X", X)
 
-        Parameters
-        ----------
-        labels : array_like of int, shape (N,)
-        X : array_like, shape (N, D)
-
-        Returns
-        -------
-        float
-        """
-        X = check_vectors("X", X)
+    def _prepared(self, X):
+        X, model = check_vectors("X", X), copy.copy(self)
         check_n_clusters(self.n_clusters, len(X))
-        return self._labels_cost(check_labels("labels", labels, len(X), self.n_clusters), X)
+        check_option("inference", self.inference, ("meanfield", "gibbs"))
+        check_option("sampler", self.sampler, ("block", "sequential"))
+        check_integer("n_init", self.n_init)
+        check_integer("n_sweeps", self.n_sweeps)
+        X, *model._coordinates = few_coordinates(X)
+        return model, X
+
+    def _spread(self, X):
+        covariance = X.T @ X / len(X)
+        return float(eigvalsh(covariance, subset_by_index=[len(covariance) - 1] * 2)[0])
+
+    def _unit(self, X):
+        return temperature_unit(0.5, self._spread(X))
 
     def _labels_cost(self, labels, X):
         mass = np.bincount(labels, minlength=self.n_clusters)
@@ -262,78 +260,34 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         means = sums / np.maximum(mass, 1)[:, None]
         return float(((X - means[labels]) ** 2).sum())
 
-    def anneal(self, X, betas=None, init=None):
-        """Anneal on X from hot to cold and return the run.
-
-        Parameters
-        ----------
-        X : array_like, shape (N, D)
-        betas : array_like, shape (T,), or None
-            Ascending inverse temperatures; None takes .9 to 120 units in 40 steps, the unit being the first split
-            1 / (2 lambda_max).
-        init : Trajectory or None
-            At every beta start from its centroids instead of those of the step before (paired starts).
-
-        Returns
-        -------
-        Trajectory
-            Potentials are squared distances (averaged over the sweeps for "gibbs"), float64. `converged` says where
-            "meanfield" reached a fixed point; a ConvergenceWarning counts the temperatures where it did not.
-
-        Raises
-        ------
-        ValueError
-            X not 2-D, empty, or not finite; n_clusters not in 1..N; unknown inference or sampler; betas not
-            ascending, positive and up to 1e15 units; init of another shape or without centroids.
-        """
-        return signed(self._anneal(check_vectors("X", X), betas, init), self, X)
-
-    @one_thread()
-    def _anneal(self, X, betas=None, init=None):
-        n_objects = len(X)
-        n_clusters = check_n_clusters(self.n_clusters, n_objects)
-        check_option("inference", self.inference, ("meanfield", "gibbs"))
-        check_option("sampler", self.sampler, ("block", "sequential"))
-        n_init = check_integer("n_init", self.n_init)
-        check_integer("n_sweeps", self.n_sweeps)
-        X, offset, basis = few_coordinates(X)
-        covariance = X.T @ X / n_objects
-        spread = float(eigvalsh(covariance, subset_by_index=[len(covariance) - 1] * 2)[0])
-        unit = 1 / (2 * spread) if spread > 1e-300 else 1.0
+    def _anneal(self, X, betas, init):
+        spread, (offset, basis) = self._spread(X), self._coordinates
+        unit = temperature_unit(0.5, spread)
         betas = beta_grid(unit, 0.9, 120, 40) if betas is None else check_betas(betas)
-        if betas[-1] > COLDEST * unit and spread > 1e-300:
+        if betas[-1] > COLDEST * unit and spread > 0:
             raise ValueError(f"betas go up to {betas[-1]:.3g}, accepted is up to {COLDEST:.0e} units of {unit:.3g}")
-        init = check_start(init, betas, n_objects, n_clusters)
+        init, starts = check_start(init, betas, len(X), self.n_clusters), None
         if init is not None and init.centroids is None:
             raise ValueError("init has no centroids, accepted is a Trajectory of a model with centroids")
         if init is not None and init.centroids.shape[2] != len(offset):
             raise ValueError(f"init has centroids of {init.centroids.shape[2]} features, accepted are {len(offset)}")
-        starts = None
         if init is not None:
             centroids = init.centroids - offset
             starts = centroids if basis is None else centroids @ basis, init.probabilities.argmax(axis=2)
         run = self._run_em if self.inference == "meanfield" else self._run_gibbs
-        seeds = np.random.SeedSequence(check_seed(self.random_state)).spawn(n_init + 1)
+        seeds = np.random.SeedSequence(check_seed(self.random_state)).spawn(self.n_init + 1)
         *rngs, search = map(np.random.default_rng, seeds)
         runs = (run(X, betas, np.sqrt(spread), starts, rng) for rng in rngs)  # one by one: only the best is kept
-        # A run is (centroids, potentials or None, converged or None, sweeps).
+        # A run is (centroids, potentials or None, converged, sweeps).
         path, potentials, converged, sweeps = min(runs, key=lambda done: self._cold_cost(X, *done[:2]))
-        if potentials is None:
-            if init is None and betas[-1] > MELTED * unit and n_clusters > 1:
-                sweeps += self._cross_over(X, betas, unit, path, converged, search)
-            potentials = np.array([cdist(X, centroids, "sqeuclidean") for centroids in path])
-            if not converged.all():
-                warnings.warn(
-                    f"{np.sum(~converged)} of {len(betas)} temperatures did not settle within {MAX_SWEEPS} sweeps",
-                    ConvergenceWarning,
-                    stacklevel=4,
-                )
-        probabilities = -betas[:, None, None] * potentials
-        for step in probabilities:
-            softmax(step)  # in place
-        costs = np.array([self._labels_cost(step.argmax(axis=1), X) for step in probabilities])
-        centroids = all_coordinates(path, offset, basis)
-        return Trajectory(betas, probabilities, potentials, costs, centroids, unit, converged, sweeps)
+        if potentials is None and init is None and betas[-1] > MELTED * unit and self.n_clusters > 1:
+            sweeps += self._cross_over(X, betas, unit, path, converged, search)
+
+        def potentials_at(t):
+            return cdist(X, path[t], "sqeuclidean") if potentials is None else potentials[t], converged[t]
+
+        steps = follow(betas, potentials_at, lambda labels: self._labels_cost(labels, X), hot_first=True)
+        return Trajectory(**steps, centroids=all_coordinates(path, offset, basis), unit=unit, n_iter=sweeps)
 
     def _cold_cost(self, X, path, potentials):
         distances = cdist(X, path[-1], "sqeuclidean") if potentials is None else potentials[-1]
@@ -403,38 +357,34 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
                 average += centroids * (sweep >= n_sweeps)
             path[t] = average / n_sweeps
             potentials[t] /= n_sweeps
-        return path, potentials, None, 2 * n_sweeps * len(betas)
+        return path, potentials, np.ones(len(betas), bool), 2 * n_sweeps * len(betas)
 
-    def fit(self, X, y=None):
-        """Anneal on X.
-
-        Parameters
-        ----------
-        X : array_like, shape (N, D)
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+    def fit(self, X, y=None, **per_object):
         check_unmasked("X", X)
-        given, X = X, validate_data(self, X, dtype=np.float64, order="C")
-        self.trajectory_ = signed(self._anneal(check_vectors("X", X)), self, given)
-        self.n_iter_ = self.trajectory_.n_iter
+        vectors = validate_data(self, X, dtype=np.float64, order="C")
+        super().fit(X if hasattr(X, "columns") else vectors, y, **per_object)  # a table keeps its names
         self.cluster_centers_ = self.trajectory_.centroids[-1]
-        self.labels_ = self.trajectory_.labels(-1)
-        self.inertia_ = float(((X - self.cluster_centers_[self.labels_]) ** 2).sum())
+        self.inertia_ = float(((vectors - self.cluster_centers_[self.labels_]) ** 2).sum())
         return self
+
+    fit.__doc__ = ClusteringModel.fit.__doc__
 
     def predict(self, X):
         """Nearest centroid of every object, shape (M,)."""
-        return self.transform(X).argmin(axis=1)
+        return self.potentials(X).argmin(axis=1)
 
     def transform(self, X):
         """Euclidean distances to the centroids, shape (M, K)."""
+        return self._distances(X, "euclidean")
+
+    def potentials(self, X_new):
+        """Squared Euclidean distances of new objects (M, D) to the fitted centroids, shape (M, K)."""
+        return self._distances(X_new, "sqeuclidean")
+
+    def _distances(self, X, metric):
         check_is_fitted(self)
         check_unmasked("X", X)
-        return cdist(validate_data(self, X, dtype=np.float64, reset=False), self.cluster_centers_)
+        return cdist(validate_data(self, X, dtype=np.float64, reset=False), self.cluster_centers_, metric)
 
     @property
     def _n_features_out(self):

@@ -6,13 +6,12 @@ are not used.
 """
 
 import numpy as np
-import scipy.sparse
 
 from ..checks import check_number
 from ..kernels import similarity as kernels
 from .quadratic import CorrelationClustering
 from .similarity import Rule, SimilarityClustering
-from .spectrum import centring, temperature_unit, top_eigenvalue
+from .spectrum import centring, degrees, temperature_unit, top_eigenvalue
 
 # Smallest assignment probabilities; without them, an empty cluster of no cost absorbs every run. The cut of a cluster
 # of such probabilities only must stand out from the rounding errors of single precision, hence the second.
@@ -20,21 +19,6 @@ NORMALIZED_FLOOR, RATIO_FLOOR = 1e-9, 1e-6
 KINK = 1.1  # the cut with p below it is cooled with this p first: at p = 1 the cost has a kink at equal sizes
 STIFF = 1.3  # below this p a balanced start that is held cold is offered as well
 LATEST = 8.0  # units; a lopsided start must not be heated before it had its chance
-
-
-def _degrees(X):
-    """Sums of the similarities to the other objects, shape (N,); the diagonal of X is zero."""
-    return X.sum(axis=1, dtype=np.float64)
-
-
-def _largest_link(X):
-    """max |X_ij| over i != j; of a dense matrix through a view: no second matrix of N x N."""
-    if scipy.sparse.issparse(X):
-        X = X.tocoo()
-        links = X.data[X.row != X.col]
-    else:
-        links = X.ravel()[1:].reshape(len(X) - 1, len(X) + 1)[:, :-1]
-    return float(max(links.max(), -links.min())) if links.size else 0.0
 
 
 def _random_labels(n_objects, n_clusters, rng, alone=()):
@@ -68,10 +52,8 @@ class NormalizedCut(SimilarityClustering):
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (N,)
-    trajectory_ : Trajectory
-    n_iter_ : int
-        Sweeps over the objects on the fine grid.
+    labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
+        See `ClusteringModel`.
 
     Raises
     ------
@@ -93,38 +75,35 @@ class NormalizedCut(SimilarityClustering):
     True
     """
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
+    _positive_only = True
 
     def _rule(self):
         return Rule(kernels.ASSOCIATION, floor=NORMALIZED_FLOOR)
 
     def _weights(self, X):
-        degrees = _degrees(X)
-        low = np.flatnonzero(~(degrees > 0))
+        degree = degrees(X)
+        low = np.flatnonzero(~(degree > 0))
         if low.size:
             rows = ", ".join(map(str, low[:10])) + (", ..." if low.size > 10 else "")
             raise ValueError(
                 f"X has {low.size} rows ({rows}) whose similarities to the others sum to 0 or less; accepted by the "
                 "normalised cut are positive degrees"
             )
-        return degrees
+        return degree
 
     def _unit(self, X):
-        degrees = self._weights(X)
-        total = degrees.sum()
+        degree = self._weights(X)
+        total = degree.sum()
         # The diagonal is not counted, so it is filled with what the degrees let expect; zeros would be structure.
-        expected = degrees**2 / np.maximum(total - degrees, 1e-300)
-        filled = degrees + expected
+        expected = degree**2 / np.maximum(total - degree, 1e-300)
+        filled = degree + expected
         eigenvalue = top_eigenvalue(X, lambda v: expected * v - filled * (filled @ v / filled.sum()))
         return temperature_unit(total, 2 * eigenvalue)
 
     def _starts(self, X, rng):
         return [(_random_labels(X.shape[0], self.n_clusters, rng), 0.0) for _ in range(self.n_init)]
 
-    def _cost(self, links, diagonal, size, constant):
+    def _cost(self, links, size, constant):
         taken = size > 0
         degree = np.where(taken, links.sum(axis=-1), 1.0)
         return (taken - np.where(taken, np.einsum("...kk->...k", links), 0.0) / degree).sum(axis=-1)
@@ -156,10 +135,8 @@ class AdaptiveRatioCut(SimilarityClustering):
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (N,)
-    trajectory_ : Trajectory
-    n_iter_ : int
-        Sweeps over the objects on the fine grid.
+    labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
+        See `ClusteringModel`.
 
     Notes
     -----
@@ -185,13 +162,13 @@ class AdaptiveRatioCut(SimilarityClustering):
 
     def _unit(self, X):
         # The diagonal is not counted, so it is filled with the mean; zeros would be structure.
-        p, n_objects, degrees = self._rule().p, X.shape[0], _degrees(X)
-        mean = degrees.sum() / max(n_objects * (n_objects - 1), 1)
-        centred = centring(degrees + mean)
+        p, n_objects, degree = self._rule().p, X.shape[0], degrees(X)
+        mean = degree.sum() / max(n_objects * (n_objects - 1), 1)
+        centred = centring(degree + mean)
         return temperature_unit(n_objects, 2 ** (p - 1) * top_eigenvalue(X, lambda v: mean * v + centred(v)))
 
     def _starts(self, X, rng):
-        starts, order = [], np.argsort(_degrees(X), kind="stable")
+        starts, order = [], np.argsort(degrees(X), kind="stable")
         for n in range(self.n_init):
             n_alone = 1 + n // 2 % (self.n_clusters - 1) if n % 2 and self.n_clusters > 1 else 0
             alone = order[n // 2 % len(order) :][:n_alone]
@@ -199,7 +176,7 @@ class AdaptiveRatioCut(SimilarityClustering):
         if self.p < STIFF:
             # Single moves freeze in a cost that is nearly balanced Min Cut; correlation clustering with a very negative
             # shift is nearly the same problem and softer; its labels only need to descend.
-            cut = CorrelationClustering(self.n_clusters, shift=-_largest_link(X))
+            cut = CorrelationClustering(self.n_clusters, shift=-float(max(X.max(), -X.min())))
             labels = cut._cool(X, cut._unit(X), rng, cut._starts(X, rng)[0])
             if len(np.unique(labels)) == self.n_clusters:
                 starts.append((labels, np.inf))
@@ -207,7 +184,7 @@ class AdaptiveRatioCut(SimilarityClustering):
 
     def _quadratic_form(self, X):
         # At p = 2 the cost is that of pairwise clustering of X minus the degrees on the diagonal.
-        return Rule(kernels.ASSOCIATION, floor=RATIO_FLOOR, use_diagonal=True), self._weights(X), -_degrees(X)
+        return Rule(kernels.ASSOCIATION, floor=RATIO_FLOOR), self._weights(X), -degrees(X)
 
     def _cool(self, X, unit, rng, start):
         labels = super()._cool(X, unit, rng, start, self._rule(KINK))
@@ -215,7 +192,7 @@ class AdaptiveRatioCut(SimilarityClustering):
             labels = super()._cool(X, unit, rng, (labels, np.inf))  # no step is so late: only the descent
         return labels
 
-    def _cost(self, links, diagonal, size, constant):
+    def _cost(self, links, size, constant):
         k, v = np.triu_indices(size.shape[-1], 1)
         few, many = np.minimum(size[..., k], size[..., v]), np.maximum(size[..., k], size[..., v])
         taken, few, many = few > 0, np.maximum(few, 1), np.maximum(many, 1)

@@ -8,12 +8,12 @@ trajectory is one of steps, not of temperatures, and its capacity is read off th
 """
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+import scipy.sparse
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import LARGEST, as_array, check_integer, check_labels, check_n_clusters, check_number, check_similarity
-from ..resources import one_thread
-from ..trajectory import Trajectory, signed
-from .similarity import SimilarityInput
+from ..checks import LARGEST, check_integer, check_n_clusters, check_number, check_similarity, check_unmasked
+from ..trajectory import Trajectory, check_betas
+from .base import ClusteringModel
 
 CONVERGED = 1e-7  # total change of v in a step; from there on v is taken as settled
 
@@ -42,6 +42,15 @@ def replicator_dynamics(X, v, n_steps, shift=0.0):
     ------
     v : ndarray, shape (N,)
         After each step; ends early when v has settled or its cohesion is 0 (no two of its objects are similar).
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.zeros((5, 5))
+    >>> X[:3, :3] = 1
+    >>> *_, v = gc.replicator_dynamics(X, np.full(5, 0.2), 50)
+    >>> v.round(3).tolist()
+    [0.333, 0.333, 0.333, 0.0, 0.0]
     """
     for _ in range(n_steps):
         gain = _product(X, v, shift)
@@ -57,7 +66,7 @@ def replicator_dynamics(X, v, n_steps, shift=0.0):
             return
 
 
-class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
+class DominantSets(ClusteringModel):
     """Dominant set clustering by replicator dynamics and peeling (000 Algorithm 6, its condition read as AND).
 
     Parameters
@@ -73,12 +82,20 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (N,)
     cores_ : ndarray of int, shape (N,)
         Cluster each object was cut off with, -1 for those assigned afterwards.
-    trajectory_ : Trajectory
-    n_iter_ : int
-        Replicator steps of all clusters.
+    labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
+        See `ClusteringModel`; iterations are replicator steps.
+
+    Notes
+    -----
+    The steps of `anneal` are no temperatures: `betas` are ascending step counts in 1..n_clusters * max_steps (None
+    takes up to 60, evenly spaced, the last included), so the loop over them is the model's own. An `init` is refused:
+    the dynamics starts from equal participation (up to a thousandth, to break ties). Probabilities are 0 or 1, and 1/K
+    for objects that have no cluster yet; at the last step everybody has one. There are no potentials along the run.
+
+    `cost` is minus the sum over clusters of the cohesion v'Xv at equal participation of the members, shift included.
+    The algorithm does not minimise it; it is there to compare labellings.
 
     Examples
     --------
@@ -92,6 +109,7 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
     """
 
     capacity_entropy = "same"  # at a step that shows one cluster, the entropy of the last one is none of it
+    _pairwise = _positive_only = True
 
     def __init__(self, n_clusters=2, max_steps=100, cutoff=1e-3, shift=0.0):
         self.n_clusters = n_clusters
@@ -99,40 +117,21 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
         self.cutoff = cutoff
         self.shift = shift
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
-    def _check(self, X):
+    def _exact(self, X):
         X = check_similarity("X", X, use_diagonal=False)
         check_n_clusters(self.n_clusters, X.shape[0])
         check_integer("max_steps", self.max_steps)
         check_number("cutoff", self.cutoff, np.nextafter(0, 1), 1.0)
         shift = check_number("shift", self.shift, -LARGEST, LARGEST)
-        if float(X.min()) + shift < 0 and (lowest := _lowest_off_diagonal(X) + shift) < 0:
+        if float(X.min()) + shift < 0 and (lowest := _lowest_off_diagonal(X) + shift) < 0:  # the diagonal is 0
             raise ValueError(
                 f"X + shift must be non-negative off the diagonal, got {lowest:.4g}; "
                 "add a constant to the similarities or give a larger shift"
             )
         return X
 
-    def cost(self, labels, X):
-        """Minus the sum over clusters of the cohesion v'Xv at equal participation of the members, shift included.
-
-        The algorithm does not minimise it; it is there to compare labellings. An empty cluster counts 0.
-
-        Parameters
-        ----------
-        labels : array_like of int, shape (N,)
-        X : array_like or sparse matrix, shape (N, N)
-
-        Returns
-        -------
-        float
-        """
-        X = self._check(X)
-        return self._labels_cost(check_labels("labels", labels, X.shape[0], self.n_clusters), X)
+    def _unit(self, X):
+        return 1.0
 
     def _labels_cost(self, labels, X):
         members = np.eye(self.n_clusters)[labels]
@@ -140,118 +139,68 @@ class DominantSets(SimilarityInput, ClusterMixin, BaseEstimator):
         links = (members * (X @ members.astype(X.dtype))).sum(axis=0)
         return -float(((links + self.shift * size * (size - 1)) / np.maximum(size, 1) ** 2).sum())
 
-    def anneal(self, X, betas=None, init=None):
-        """Peel off the clusters and record the assignments at the steps `betas`.
-
-        Parameters
-        ----------
-        X : array_like or scipy.sparse matrix, shape (N, N)
-        betas : array_like, shape (T,), or None
-            Ascending step counts in 1..n_clusters * max_steps; None takes up to 60, evenly spaced, the last included.
-        init : None
-            Not used: the dynamics starts from equal participation (up to a thousandth, to break ties).
-
-        Returns
-        -------
-        Trajectory
-            `betas` are the step counts. Probabilities are 0 or 1, and 1/K for objects that have no cluster yet; at
-            the last step everybody has one. No potentials.
-
-        Raises
-        ------
-        ValueError
-            X not square, symmetric, finite, or negative after the shift; n_clusters, max_steps, cutoff or betas
-            outside their range; an `init`.
-        """
-        return signed(self._peel(self._check(X), betas, init)[0], self, X)
-
-    @one_thread()
-    def _peel(self, X, betas=None, init=None):
+    def _anneal(self, X, betas, init):
         if init is not None:
             raise ValueError("init must be None: the dynamics starts from equal participation")
         # NumPy's small integers would overflow in the products.
         n_objects, n_clusters, max_steps = X.shape[0], int(self.n_clusters), int(self.max_steps)
         last = n_clusters * max_steps
-        steps = _check_steps(betas, last)
+        steps = np.unique(np.linspace(1, last, min(last, 60)).round()) if betas is None else check_betas(betas)
+        if (steps != steps.round()).any() or steps[-1] > last:
+            raise ValueError(f"betas must be whole step counts in 1..n_clusters * max_steps = {last}, got {betas!r}")
         probabilities = np.full((len(steps), n_objects, n_clusters), 1 / n_clusters, np.float32)
-        cores, row, n_iter = np.full(n_objects, -1), 0, 0
+        cores, n_iter, one = np.full(n_objects, -1), 0, np.eye(n_clusters, dtype=np.float32)
         # Equal blocks would balance each other forever: a thousandth of unevenness lets one of them win.
         uneven = 1 + 1e-3 * np.random.default_rng(0).random(n_objects)
-
-        def record(until, members, k):
-            """The steps below `until` show the clusters cut off so far and `members` as cluster k."""
-            nonlocal row
-            while row < len(steps) and steps[row] < until:
-                current = cores.copy()
-                current[members] = k
-                found = np.flatnonzero(current >= 0)
-                probabilities[row, found] = 0.0
-                probabilities[row, found, current[found]] = 1.0
-                row += 1
-
         for k in range(n_clusters):
             free = cores < 0
             if not free.any():
                 break
-            members = free
             start = free * uneven
             states = replicator_dynamics(X, start / start.sum(), max_steps, self.shift)
-            for step, v in enumerate(states, 1):
-                n_iter += 1
-                record(k * max_steps + step, members, k)
-                members = free & (v >= self.cutoff * v.max())
-            record((k + 1) * max_steps + 1, members, k)
-            cores[members] = k
-        labels = self._assign_rest(X, cores)
-        # Steps after the last object was cut off, and the very last one, at which the rest is assigned.
-        probabilities[row:] = np.eye(n_clusters, dtype=np.float32)[labels]
-        probabilities[-1] = np.eye(n_clusters, dtype=np.float32)[labels] if steps[-1] == last else probabilities[-1]
-        costs = np.array([self._labels_cost(p.argmax(axis=1), X) for p in probabilities])
-        return Trajectory(steps, probabilities, None, costs, n_iter=n_iter), cores, labels
-
-    def _assign_rest(self, X, cores):
-        """Objects without a cluster join the one to whose core their mean similarity is largest."""
+            members = [free & (v >= self.cutoff * v.max()) for v in states]
+            n_iter += len(members)
+            members = members or [free]
+            for row in np.flatnonzero((steps > k * max_steps) & (steps <= (k + 1) * max_steps)):
+                shown = np.where(members[min(int(steps[row]) - k * max_steps, len(members)) - 1], k, cores)
+                probabilities[row, shown >= 0] = one[shown[shown >= 0]]
+            cores[members[-1]] = k
         labels, free = cores.copy(), cores < 0
-        members = np.eye(self.n_clusters)[cores] * ~free[:, None]
-        size = members.sum(axis=0)
-        mean = (X @ members.astype(X.dtype))[free] / np.maximum(size, 1)
-        labels[free] = np.where(size > 0, mean, -np.inf).argmax(axis=1)
-        return labels
+        labels[free] = self._mean_similarity(X, cores)[free].argmax(axis=1)
+        # Steps after the last object was cut off, and the very last one, at which the rest is assigned.
+        probabilities[(steps > (cores.max() + 1) * max_steps) | (steps == last)] = one[labels]
+        costs = np.array([self._labels_cost(p.argmax(axis=1), X) for p in probabilities])
+        return Trajectory(steps, probabilities, None, costs, n_iter=n_iter, learned={"cores_": cores})
 
-    def fit(self, X, y=None):
-        """Peel off the clusters of X.
+    def _mean_similarity(self, X, cores):
+        """Mean similarity to the objects of every core, shape (N, K), minus infinity where a core is empty."""
+        members = np.eye(self.n_clusters)[cores] * (cores >= 0)[:, None]
+        size = members.sum(axis=0)
+        return np.where(size > 0, X @ members.astype(X.dtype) / np.maximum(size, 1), -np.inf)
+
+    def potentials(self, X_new):
+        """Minus the mean similarity of new objects to the cores of the fitted clusters, by which the rest is assigned.
 
         Parameters
         ----------
-        X : array_like or scipy.sparse matrix, shape (N, N)
-        y : ignored
+        X_new : array_like or scipy.sparse matrix, shape (N_new, N)
+            Similarities of the new objects to the fitted ones.
 
         Returns
         -------
-        self
+        ndarray, shape (N_new, K)
+            Infinite for empty clusters.
         """
-        run, self.cores_, self.labels_ = self._peel(self._check(X))
-        self.trajectory_ = signed(run, self, X)
-        self.n_iter_ = run.n_iter
-        self.n_features_in_ = len(self.labels_)
-        return self
-
-
-def _check_steps(betas, last):
-    if betas is None:
-        return np.unique(np.linspace(1, last, min(last, 60)).round())
-    steps = as_array("betas", betas, np.float64)
-    if steps.ndim != 1 or steps.size == 0 or (steps != np.round(steps)).any() or (np.diff(steps) <= 0).any():
-        raise ValueError(f"betas must be ascending whole step counts, got {betas!r}")
-    if steps[0] < 1 or steps[-1] > last:
-        raise ValueError(f"betas lie in {steps[0]:g}..{steps[-1]:g}, accepted is 1..n_clusters * max_steps = {last}")
-    return steps
+        check_is_fitted(self)
+        check_unmasked("X_new", X_new)
+        X_new = validate_data(self, X_new, accept_sparse="csr", dtype=np.float64, reset=False)
+        return -self._mean_similarity(X_new, self.cores_)
 
 
 def _lowest_off_diagonal(X):
     """Smallest similarity of two different objects; the missing entries of a sparse matrix are zeros."""
-    if hasattr(X, "tocoo"):
+    if scipy.sparse.issparse(X):
         entries = X.tocoo()
         values = entries.data[entries.row != entries.col]
         return float(min(values.min(initial=np.inf), 0.0 if values.size < X.shape[0] * (X.shape[0] - 1) else np.inf))
-    return min((float(np.delete(row, i).min()) for i, row in enumerate(X)), default=0.0) if len(X) > 1 else 0.0
+    return float(X.ravel()[1:].reshape(len(X) - 1, len(X) + 1)[:, :-1].min(initial=np.inf))

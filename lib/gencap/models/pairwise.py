@@ -13,10 +13,10 @@ import scipy.sparse
 
 from ..checks import check_option
 from ..kernels import similarity as kernels
-from ..trajectory import beta_grid, signed
+from ..trajectory import beta_grid
 from ..views.measures import constant_shift_embedding
 from .centroid import AnnealedKMeans
-from .similarity import Rule, SimilarityClustering
+from .similarity import Rule, SimilarityClustering, sums_of_links
 from .spectrum import centring, temperature_unit, top_eigenvalue
 
 
@@ -36,9 +36,9 @@ class PairwiseClustering(SimilarityClustering):
         cluster sizes and sums follow.
     embedding : bool
         Take the way over vectors: constant-shift embedding of D = -X, then annealed k-means on the vectors (by
-        expectation-maximisation for "meanfield", sequential sampling for "gibbs"), from hot to cold on its grid, and
-        at every temperature from the branch of the search without vectors; the lower coldest cost is kept. The
-        trajectory then has centroids, and X must be dense.
+        expectation-maximisation for "meanfield", sequential sampling for "gibbs"), from hot to cold on its grid, .9 to
+        120 units in 40 steps, and at every temperature from the branch of the search without vectors; the lower coldest
+        cost is kept. The trajectory then has centroids, from which an `init` starts, and X must be dense.
     n_init : int
         Random starts that are cooled, beside one from the leading eigenvectors (with `embedding`: annealing runs); the
         lowest cost is kept.
@@ -48,10 +48,8 @@ class PairwiseClustering(SimilarityClustering):
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (N,)
-    trajectory_ : Trajectory
-    n_iter_ : int
-        Sweeps over the objects on the fine grid.
+    labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
+        See `ClusteringModel`.
 
     Notes
     -----
@@ -82,59 +80,48 @@ class PairwiseClustering(SimilarityClustering):
 
     _use_diagonal = _centred = True
 
+    @property
+    def _heats(self):
+        return not self.embedding
+
     def _rule(self):
-        return Rule(kernels.ASSOCIATION, scale=0.5, use_diagonal=True)
+        return Rule(kernels.ASSOCIATION, scale=0.5)
 
     def _unit(self, X):
         diagonal = X.diagonal().astype(np.float64)
         centred = centring(X.sum(axis=1, dtype=np.float64))
         return temperature_unit(X.shape[0], top_eigenvalue(X, lambda v: diagonal * v + centred(v)))
 
-    def _cost(self, links, diagonal, size, constant):
-        inside = np.einsum("...kk->...k", links) + diagonal
-        return -0.5 * (inside / np.maximum(size, 1) + self._offset * size).sum(axis=-1)
+    def _cost(self, links, size, constant):
+        return -0.5 * (np.einsum("...kk->...k", links) / np.maximum(size, 1) + self._offset * size).sum(axis=-1)
 
-    def anneal(self, X, betas=None, init=None):
-        """Anneal on X and return the run; as for every model on similarities.
+    def _prepared(self, X):
+        if check_option("embedding", self.embedding, (False, True)):
+            if scipy.sparse.issparse(X):
+                raise ValueError(
+                    "X is sparse, accepted with embedding=True is a dense matrix: its vectors would be dense"
+                )
+            if self.inference == "metropolis":
+                raise ValueError("inference='metropolis', accepted with embedding=True is 'meanfield' or 'gibbs'")
+        return super()._prepared(X)
 
-        Parameters
-        ----------
-        X : array_like or scipy.sparse matrix, shape (N, N)
-            Symmetric similarities, not written to.
-        betas : array_like, shape (T,), or None
-            Ascending inverse temperatures; None takes .8 to 20 units in 25 steps (with `embedding` .9 to 120 in 40, as
-            `AnnealedKMeans`).
-        init : Trajectory or None
-            At every beta start from its assignments (with `embedding`, its centroids): paired starts.
-
-        Returns
-        -------
-        Trajectory
-
-        Raises
-        ------
-        ValueError
-            As for the other models; with `embedding` also X sparse or of a single object, or inference "metropolis".
-        """
-        if not check_option("embedding", self.embedding, (False, True)):
-            return super().anneal(X, betas, init)
-        if scipy.sparse.issparse(X):
-            raise ValueError("X is sparse, accepted with embedding=True is a dense matrix: its vectors would be dense")
-        if self.inference == "metropolis":
-            raise ValueError("inference='metropolis', accepted with embedding=True is 'meanfield' or 'gibbs'")
-        given, (prepared, X) = X, self._prepared(X)
+    def _anneal(self, X, betas, init):
+        if not self.embedding:
+            return super()._anneal(X, betas, init)
         unit = self._unit(X)
-        model = AnnealedKMeans(
-            self.n_clusters, self.inference, "sequential", self.n_init, self.n_sweeps, self.random_state
-        )
-        vectors = constant_shift_embedding(-X).vectors
         betas = beta_grid(unit, 0.9, 120, 40) if betas is None else betas
-        runs = [model.anneal(vectors, betas, init)]
+        vectors = constant_shift_embedding(-X).vectors
+        model, prepared = AnnealedKMeans(
+            self.n_clusters, self.inference, "sequential", self.n_init, self.n_sweeps, self.random_state
+        )._prepared(vectors)
+        runs = [model._anneal(prepared, betas, init)]
         if init is None:  # in many dimensions, annealing may lose its way: the search offers its solution
-            searched = super().anneal(X, betas)
+            searched = super()._anneal(X, betas, None)
             mass = np.maximum(searched.probabilities.sum(axis=1, dtype=np.float64), 1e-300)
             searched.centroids = searched.probabilities.transpose(0, 2, 1) @ vectors / mass[:, :, None]
-            runs.append(model.anneal(vectors, betas, searched))
-        costs = [np.array([prepared._labels_cost(run.labels(t), X, 0.0) for t in range(run.n_steps)]) for run in runs]
-        best = min(range(len(runs)), key=lambda n: costs[n][-1])
-        return signed(replace(runs[best], costs=costs[best], unit=unit), self, given)
+            runs.append(model._anneal(prepared, betas, searched))
+        for run in runs:
+            run.costs = np.array([self._labels_cost(run.labels(t), X, 0.0) for t in range(run.n_steps)])
+        best = min(runs, key=lambda run: run.costs[-1])
+        links = {"_solution": (self._offset, *sums_of_links(best.labels(), X, int(self.n_clusters)))}
+        return replace(best, unit=unit, learned=links)

@@ -35,10 +35,8 @@ class CorrelationClustering(SimilarityClustering):
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (N,)
-    trajectory_ : Trajectory
-    n_iter_ : int
-        Sweeps over the objects on the fine grid.
+    labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
+        See `ClusteringModel`.
 
     Examples
     --------
@@ -61,7 +59,7 @@ class CorrelationClustering(SimilarityClustering):
     def _unit(self, X):
         # A constant moved from X into the shift changes no cost, so the mean of X must not count in the unit either.
         n_objects = X.shape[0]
-        mean = (X.sum(dtype=np.float64) - X.diagonal().sum(dtype=np.float64)) / max(n_objects * (n_objects - 1), 1)
+        mean = X.sum(dtype=np.float64) / max(n_objects * (n_objects - 1), 1)
         return temperature_unit(self.n_clusters, top_eigenvalue(X, lambda v: -mean * (v.sum() - v)))
 
     def _constant(self, X):
@@ -72,7 +70,7 @@ class CorrelationClustering(SimilarityClustering):
         pairs = X.shape[0] * (X.shape[0] - 1) / 2
         return np.maximum(upper.data.astype(np.float64) + shift, 0).sum() + (pairs - upper.nnz) * max(shift, 0.0)
 
-    def _cost(self, links, diagonal, size, constant):
+    def _cost(self, links, size, constant):
         inside = np.trace(links, axis1=-2, axis2=-1)
         return constant - (inside + self._rule().shift * (size * (size - 1)).sum(axis=-1)) / 2
 
@@ -90,10 +88,15 @@ class MinCut(SimilarityClustering):
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (N,)
-    trajectory_ : Trajectory
-    n_iter_ : int
-        Sweeps over the objects on the fine grid.
+    labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
+        See `ClusteringModel`.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2), np.ones((4, 4))) * 2 - 1
+    >>> float(gc.MinCut(n_clusters=2, random_state=0).fit(X).trajectory_.costs[-1])
+    -16.0
     """
 
     _sign = 1.0
@@ -106,7 +109,7 @@ class MinCut(SimilarityClustering):
         constant = self._sign * self._offset
         return temperature_unit(self.n_clusters, top_eigenvalue(X, lambda v: constant * (v.sum() - v), self._sign))
 
-    def _cost(self, links, diagonal, size, constant):
+    def _cost(self, links, size, constant):
         pairs = size.sum(axis=-1) ** 2 - (size**2).sum(axis=-1)
         between = links.sum(axis=(-2, -1)) - np.trace(links, axis1=-2, axis2=-1)
         return self._sign * (between + self._offset * pairs) / 2
@@ -116,6 +119,13 @@ class MaxCut(MinCut):
     """Max Cut into at most K clusters: minus the sum of similarities between clusters (000 Eq. 146).
 
     Parameters and attributes as for `MinCut`.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = 1 - 2 * np.kron(np.eye(2), np.ones((4, 4)))
+    >>> float(gc.MaxCut(n_clusters=2, random_state=0).fit(X).trajectory_.costs[-1])
+    -16.0
     """
 
     _sign = -1.0

@@ -8,25 +8,29 @@ r"""Roles: a Boolean matrix as the OR of few rows, of which every user may hold 
 where L is the set of roles of user i, beta the probability that a role does NOT grant a permission, and epsilon the
 share of bits that are noise and equal 1 with probability r. The number of roles is chosen in `factorization`.
 
-Source: 002 section 5.
+References: 002 section 5.
 """
 
+import copy
 from itertools import combinations
 from math import comb
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import check_boolean, check_integer, check_number, check_option, check_size, check_unmasked, generator
+from .. import checks
+from ..trajectory import Trajectory, check_betas
 from ..views.measures import ROW_MAPPINGS, map_rows
+from .base import ClusteringModel, follow
 
+COOLING = 0.9  # factor of the temperature from step to step
+STATE = ("off_probabilities_", "noise_", "noise_one_", "label_set_probabilities_")  # what EM moves
 _FLOOR = 1e-10  # probabilities stay this far from 0 and 1, so that no bit costs an infinite amount
 
 
-class NoisyOrFactorization(BaseEstimator):
+class NoisyOrFactorization(ClusteringModel):
     """Boolean factorization X ~ assignments OR-AND components, by annealed EM for the noisy-OR mixture-noise model.
 
     Parameters
@@ -35,10 +39,6 @@ class NoisyOrFactorization(BaseEstimator):
         Number of roles K, 1..n_samples.
     max_roles : int
         Most roles a row may hold at once, M >= 1. The label sets are all subsets of at most M of the K roles.
-    cooling : float
-        Factor of the temperature from step to step, (0, 1); it falls from D / 10 to 1.
-    n_init : int
-        Restarts; the run of largest likelihood is kept.
     n_refinements : int
         Attempts, after the annealing, to replace a wasted role: two roles are added and the two least useful ones
         dropped, and the result is kept if it is more probable.
@@ -60,73 +60,99 @@ class NoisyOrFactorization(BaseEstimator):
         r, the probability that a noise bit is 1.
     log_likelihood_ : float
         Of all rows at temperature 1, nats.
-    n_iter_ : int
-        EM steps of the kept run.
-    n_features_in_ : int
+    labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
+        See `ClusteringModel`. The clusters are the label sets, L of them, and iterations are EM steps of the kept run.
 
-    Source
-    ------
+    Notes
+    -----
+    The objects are the rows; the potential of a row in label set L is -log p(L) p(x_i | L), in nats, so `betas` are
+    inverse temperatures up to 1, and None takes 10 / D to 1, a tenth cooler a step. Above temperature 1 each step
+    is a few EM steps of a schedule, no fixed point; at the last, `Trajectory.converged` says whether EM settled. What
+    may replace a wasted role is found at temperature 1 and would be lost in the heat, so cooling comes first, and the
+    path is read off the states that it left. An `init` is refused.
+
+    References
+    ----------
     002 section 5; the model is that of its reference 22 (multi-assignment clustering for Boolean data).
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2, dtype=bool), np.ones((5, 3), dtype=bool))
+    >>> model = gc.NoisyOrFactorization(2, max_roles=1, random_state=0).fit(X)
+    >>> sorted(model.components_.sum(axis=1).tolist()), model.transfer_cost(X, X)
+    ([3, 3], 0.0)
     """
 
-    def __init__(self, n_components=8, max_roles=2, cooling=0.9, n_init=1, n_refinements=5, random_state=None):
+    def __init__(self, n_components=8, max_roles=2, n_refinements=5, random_state=None):
         self.n_components = n_components
         self.max_roles = max_roles
-        self.cooling = cooling
-        self.n_init = n_init
         self.n_refinements = n_refinements
         self.random_state = random_state
 
-    def fit(self, X, y=None):
-        """Fit to a Boolean matrix of shape (N, D) and return self.
+    def _prepared(self, X):
+        model = copy.copy(self)
+        return model, model._check_rows("X", X, reset=True)
 
-        Raises
-        ------
-        ValueError
-            X holds other values than 0 and 1, or a parameter is outside its range.
-        """
-        X = self._check_rows("X", X, reset=True)
-        n_components = check_integer("n_components", self.n_components, 1, len(X), "n_samples")
-        max_roles = min(check_integer("max_roles", self.max_roles), n_components)
-        cooling = check_number("cooling", self.cooling, 0.01, 0.999)
-        n_refinements = check_integer("n_refinements", self.n_refinements, 0)
+    def _unit(self, X):
+        return 1.0
+
+    def cost(self, labels, X):
+        """Sum of the potentials of the rows X (N, D) in the label sets `labels` (N,), nats; needs the fit."""
+        h = self.potentials(X)
+        return float(h[np.arange(len(h)), checks.check_labels("labels", labels, *h.shape)].sum())
+
+    def _anneal(self, X, betas, init):
+        if init is not None:
+            raise ValueError("init must be None: the roles of a run start at random")
+        n_components = checks.check_integer("n_components", self.n_components, 1, len(X), "n_samples")
+        max_roles = min(checks.check_integer("max_roles", self.max_roles), n_components)
+        n_refinements = checks.check_integer("n_refinements", self.n_refinements, 0)
         sets = label_sets(n_components, max_roles)
-        check_size(f"the table of {len(X)} rows by {len(sets)} label sets", (len(X), len(sets)))
-        rng = generator(self.random_state)
+        checks.check_size(f"the table of {len(X)} rows by {len(sets)} label sets", (len(X), len(sets)))
+        rng = checks.generator(self.random_state)
+        temperatures = [max(X.shape[1] / 10, 1.0)] if betas is None else list(1 / check_betas(betas))
+        while betas is None and temperatures[-1] > 1:
+            temperatures.append(max(temperatures[-1] * COOLING, 1.0))
+        betas = 1 / np.array(temperatures)
+        if betas[-1] != 1:
+            raise ValueError(f"betas end at {betas[-1]:g}, accepted are inverse temperatures up to 1, the model itself")
         # Single precision halves the time of the products and leaves the parameters as they are.
         single = X.astype(np.float32)
-        runs = [
-            _annealed_em(single, sets, cooling, n_refinements, rng) for _ in range(check_integer("n_init", self.n_init))
-        ]
-        state, _, self.n_iter_ = min(runs, key=lambda run: run[1])
-        log_joint = _log_joint(X, sets, state)
-        self.log_likelihood_ = float(np.sum(logsumexp(log_joint, axis=1)))
-        self.off_probabilities_, self.noise_, self.noise_one_, self.label_set_probabilities_ = state
-        self.label_sets_ = sets
-        self.components_ = self.off_probabilities_ < 0.5
-        self.assignments_ = sets[np.argmax(log_joint, axis=1)]
-        return self
+        states, n_iter, settled = _annealed_em(single, sets, temperatures, n_refinements, rng)
+        steps = follow(betas, lambda t: (-_log_joint(single, sets, states[t]), settled or t < len(betas) - 1),
+                       lambda labels: 0.0, np.float32, hot_first=True)  # fmt: skip
+        steps["costs"] = steps["potentials"].min(axis=2).sum(axis=1, dtype=np.float64)
+        log_joint = _log_joint(X, sets, states[-1])
+        learned = dict(
+            zip(STATE, states[-1], strict=True),
+            label_sets_=sets,
+            components_=states[-1][0] < 0.5,
+            assignments_=sets[np.argmax(log_joint, axis=1)],
+            log_likelihood_=float(np.sum(logsumexp(log_joint, axis=1))),
+        )
+        return Trajectory(**steps, n_iter=n_iter, learned=learned)
 
     def _check_rows(self, name, X, reset=False):
-        check_unmasked(name, X)
+        checks.check_unmasked(name, X)
         X = validate_data(self, X, dtype=np.float64, reset=reset)
-        check_boolean(name, X)
+        checks.check_boolean(name, X)
         return X
 
-    def _new_log_joint(self, X):
-        """log p(L) p(x_i | L), shape (N, L), of new rows under the fitted parameters."""
+    def potentials(self, X_new):
+        """-log p(L) p(x_i | L) of new rows (N, D) under the fitted parameters, shape (N, L)."""
         check_is_fitted(self)
-        state = (self.off_probabilities_, self.noise_, self.noise_one_, self.label_set_probabilities_)
-        return _log_joint(self._check_rows("X", X), self.label_sets_, state)
+        state = [getattr(self, name) for name in STATE]
+        return -_log_joint(self._check_rows("X_new", X_new), self.label_sets_, state)
 
     def predict(self, X):
         """Roles of new rows under the fitted components, bool, shape (N, K)."""
-        best = self._new_log_joint(X).argmax(axis=1)  # an unfitted model is refused there
+        best = self.potentials(X).argmin(axis=1)  # an unfitted model is refused there
         return self.label_sets_[best]
 
     def score(self, X, y=None):
         """Mean log likelihood of a row, nats."""
-        return float(np.mean(logsumexp(self._new_log_joint(X), axis=1)))
+        return float(np.mean(logsumexp(-self.potentials(X), axis=1)))
 
     def transfer_cost(self, X1, X2, mapping="nearest", random_state=None):
         """Mean number of bits of a test row that the transferred factorization gets wrong.
@@ -144,12 +170,12 @@ class NoisyOrFactorization(BaseEstimator):
         random_state : int, Generator or None
             For ties of the mapping.
 
-        Source
-        ------
+        References
+        ----------
         002 section 5 (cost), section 8 ("only the second matrix is fixed").
         """
         check_is_fitted(self)
-        check_option("mapping", mapping, (*ROW_MAPPINGS, "components"))
+        checks.check_option("mapping", mapping, (*ROW_MAPPINGS, "components"))
         X2 = self._check_rows("X2", X2)
         if mapping == "components":
             offered = boolean_product(self.label_sets_, self.components_)
@@ -168,7 +194,9 @@ def boolean_product(assignments, components):
 def label_sets(n_components, max_roles):
     """All subsets of at most `max_roles` of `n_components` roles, the empty one first: bool, shape (L, K)."""
     count = sum(comb(n_components, size) for size in range(max_roles + 1))
-    check_size(f"{count} label sets (at most max_roles={max_roles} of {n_components} roles)", (count, n_components))
+    checks.check_size(
+        f"{count} label sets (at most max_roles={max_roles} of {n_components} roles)", (count, n_components)
+    )
     members = [m for size in range(max_roles + 1) for m in combinations(range(n_components), size)]
     sets = np.zeros((len(members), n_components), dtype=bool)
     for row, m in zip(sets, members, strict=True):
@@ -249,27 +277,27 @@ def _descend(X, sets, state, temperature, max_iter, tol):
     return state, free_energy, steps
 
 
-def _annealed_em(X, sets, cooling, n_refinements, rng):
-    """Cool from D / 10 to 1, then refine; (state, free energy at temperature 1, EM steps)."""
+def _annealed_em(X, sets, temperatures, n_refinements, rng):
+    """Cool to 1, then refine; (states at the temperatures, EM steps, whether EM settled at 1)."""
     shape = (sets.shape[1], X.shape[1])
     density = np.clip(X.mean(axis=0, dtype=np.float64), 0.01, 0.99)
     beta = np.clip(1 - density * rng.uniform(0.5, 1.5, shape), _FLOOR, 1 - _FLOOR)
     state = (beta, 0.1, float(density.mean()), np.full(len(sets), 1 / len(sets)))
-    temperature, n_steps = max(X.shape[1] / 10, 1.0), 0
-    while temperature > 1:
+    n_steps, states = 0, []
+    for temperature in temperatures[:-1]:
         # Equal roles stay equal under EM: a little noise lets them part where the temperature allows it.
         beta = np.clip(state[0] * rng.uniform(0.99, 1.01, shape), _FLOOR, 1 - _FLOOR)
         state, _, steps = _descend(X, sets, (beta, *state[1:]), temperature, 10, 1e-2)
         n_steps += steps
-        temperature = max(temperature * cooling, 1.0)
+        states.append(state)
     state, free_energy, steps = _descend(X, sets, state, 1.0, 100, 1e-3)
-    n_steps += steps
+    n_steps, settled = n_steps + steps, steps < 100
     for _ in range(n_refinements):
         candidate, lower, steps = _grow_and_prune(X, sets, state, rng)
         n_steps += steps
         if lower < free_energy:
             state, free_energy = candidate, lower
-    return state, free_energy, n_steps
+    return [*states, state], n_steps, settled
 
 
 def _grow_and_prune(X, sets, state, rng, n_extra=2):

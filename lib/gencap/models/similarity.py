@@ -15,26 +15,18 @@ where they should part.
 import copy
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse
 from scipy.cluster.vq import kmeans2
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import (
-    centred_similarity,
-    check_integer,
-    check_labels,
-    check_n_clusters,
-    check_option,
-    check_seed,
-    check_similarity,
-)
+from .. import checks
 from ..kernels import similarity as kernels
-from ..resources import one_thread
-from ..trajectory import Trajectory, beta_grid, check_betas, check_start, signed, softmax
-from .spectrum import leading_vectors
+from ..trajectory import Trajectory, beta_grid, check_betas, check_start, softmax
+from .base import ClusteringModel, follow, warn_caller
+from .spectrum import degrees, leading_vectors
 
 INFERENCES = ("meanfield", "gibbs", "metropolis")
 MODES = {"meanfield": kernels.MEANFIELD, "gibbs": kernels.GIBBS, "metropolis": kernels.METROPOLIS}
@@ -47,6 +39,7 @@ FEW, REHEATED, WARM = 300, 4, 1.5  # objects up to which a solution that one sta
 # often, and from where (units)
 DISAGREEMENT = 0.05  # of the cost; see `RestartWarning`
 TRIED = 3  # moves of halves of clusters before the search gives up
+NOTHING = np.empty((0, 0))  # no potentials wanted of a sweep
 SETTLED, TOLERANCE, SKIP = 0.003, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
 
 
@@ -59,7 +52,6 @@ class Rule:
     p: float = 2.0
     scale: float = 1.0
     floor: float = 0.0
-    use_diagonal: bool = False
 
 
 class State:
@@ -70,7 +62,11 @@ class State:
         self.sparse = scipy.sparse.issparse(X)
         self.n_objects = X.shape[0]
         self.diagonal = X.diagonal().astype(np.float64)
-        self.degree, self.n_sweeps = None, 0
+        self.n_sweeps, self.drift = 0, 0.0
+
+    @cached_property
+    def degree(self):
+        return degrees(self.X)
 
     def start(self, probabilities):
         """Take the assignment probabilities (N, K) as the state."""
@@ -88,7 +84,7 @@ class State:
 
     def refresh(self):
         """Compute fields and books afresh; rounding errors of incremental updates end here."""
-        rule, Q = self.rule, self.Q.T if self.sparse else self.Q
+        Q, self.drift = self.Q.T if self.sparse else self.Q, 0.0
         self.size = Q.astype(np.float64) @ self.weights
         self.count = Q.sum(axis=1, dtype=np.float64)
         if self.sparse:
@@ -97,19 +93,15 @@ class State:
             self.F = np.empty_like(self.Q)
             kernels.fill_fields(self.X, self.padded, self.F)
         self.links = np.zeros((self.n_clusters, self.n_clusters))
-        if rule.kind != kernels.QUADRATIC:
+        if self.rule.kind != kernels.QUADRATIC:
             Q = Q.astype(np.float64)
             self.links = Q @ self.F.T.astype(np.float64)
-            if not rule.use_diagonal:
-                self.links -= (Q * self.diagonal) @ Q.T
 
-    def sweep(self, mode, beta, skip=0.0, total=None):
+    def sweep(self, mode, beta, skip=0.0, total=NOTHING):
         """One sweep in random order; returns the mean change of a row."""
-        rule = self.rule
-        order = self.rng.permutation(self.n_objects)
-        total = np.empty((0, 0)) if total is None else total
+        rule, order = self.rule, self.rng.permutation(self.n_objects)
         rest = (order, rule.kind, mode, beta, rule.shift, rule.p, rule.scale, rule.floor, skip, self.weights,
-                rule.use_diagonal, self.size, self.count, self.links, total, self.rng)  # fmt: skip
+                self.size, self.count, self.links, total, self.rng)  # fmt: skip
         self.n_sweeps += skip < np.inf
         if self.sparse:
             X = self.X
@@ -120,11 +112,7 @@ class State:
         """One blocked mean-field sweep of a quadratic model on a dense matrix; returns the mean change of a row."""
         rule, order = self.rule, self.rng.permutation(self.n_objects)
         self.n_sweeps += 1
-        if self.degree is None:
-            self.degree = self.X.sum(axis=1, dtype=np.float64)
-        return kernels.fresh_sweep(
-            self.X, self.diagonal, self.degree, self.padded, order, beta, rule.shift, rule.scale, self.size
-        )
+        return kernels.fresh_sweep(self.X, self.degree, self.padded, order, beta, rule.shift, rule.scale, self.size)
 
     def relax(self, beta, max_sweeps):
         """Mean-field sweeps until the mean change of a row is below 2e-4.
@@ -132,7 +120,6 @@ class State:
         Stored fields are cheap once few rows move; as long as many do, a quadratic model computes them on the way, and
         the books of the others are made afresh.
         """
-        drift = 0.0
         blocked = self.rule.kind == kernels.QUADRATIC and not self.sparse
         stored = True
         if self.rule.floor > 0.0:
@@ -147,15 +134,13 @@ class State:
                 self.refresh()
             if moved < TOLERANCE:
                 break
-            drift += moved
-            if drift > SETTLED:
-                self.refresh_books()
-                drift = 0.0
+            self.refresh_books(moved, SETTLED)
         return moved
 
-    def refresh_books(self):
+    def refresh_books(self, moved, most=0.0):
         """The books of normalised costs must not drift: their clusters may be tiny, or of tiny weights."""
-        if self.rule.kind != kernels.QUADRATIC:
+        self.drift += moved
+        if self.rule.kind != kernels.QUADRATIC and self.drift > most:
             self.refresh()
 
     def potentials(self, beta):
@@ -169,8 +154,7 @@ class State:
         """Potentials (N, K) averaged over `n_sweeps` sweeps of the sampler, after a third as many to settle."""
         h = np.zeros((self.n_objects, self.n_clusters))
         for sweep in range(-max(n_sweeps // 3, 1), n_sweeps):
-            self.sweep(mode, beta, 0.0, h if sweep >= 0 else None)
-            self.refresh_books()
+            self.refresh_books(self.sweep(mode, beta, 0.0, h if sweep >= 0 else NOTHING))
         return h / n_sweeps
 
     def labels(self):
@@ -183,22 +167,19 @@ class State:
         at the coldest temperature of the fine grid.
         """
         for _ in range(max_sweeps):
-            if self.sweep(kernels.GIBBS, beta) == 0.0:
+            if (moved := self.sweep(kernels.GIBBS, beta)) == 0.0:
                 break
-            self.refresh_books()
+            self.refresh_books(moved)
 
 
-def _sums(labels, X, n_clusters):
-    """Links between clusters (K, K) without the diagonal, sums of the diagonal (K,) and sizes (K,)."""
+def sums_of_links(labels, X, n_clusters):
+    """Links between clusters (K, K), self-similarities included, and sizes (K,)."""
     if scipy.sparse.issparse(X):
-        rows, columns = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices
-        values, inside = X.data.astype(np.float64), rows != columns
-        pairs = labels[rows] * n_clusters + labels[columns]
-        links = np.bincount(pairs[inside], values[inside], n_clusters**2).reshape(n_clusters, n_clusters)
-        diagonal = np.bincount(labels, X.diagonal().astype(np.float64), n_clusters)
+        pairs = np.repeat(labels * n_clusters, np.diff(X.indptr)) + labels[X.indices]
+        links = np.bincount(pairs, X.data.astype(np.float64), n_clusters**2).reshape(n_clusters, n_clusters)
     else:
-        links, diagonal = kernels.cluster_links(X, labels, n_clusters)
-    return links, diagonal, np.bincount(labels, minlength=n_clusters).astype(np.float64)
+        links = kernels.cluster_links(X, labels, n_clusters)
+    return links, np.bincount(labels, minlength=n_clusters).astype(np.float64)
 
 
 class RestartWarning(UserWarning):
@@ -209,33 +190,33 @@ class RestartWarning(UserWarning):
     """
 
 
-class SimilarityInput:
-    """Mixin of estimators whose data are a similarity matrix, dense or sparse.
-
-    `capacity_entropy` says where a capacity takes its entropy (see `Trajectory`); "same" also means that there is no
-    cost function, so that final labels are compared by `capacity.hamming_capacity`.
-    """
-
-    capacity_entropy = "final"
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = True
-        tags.input_tags.sparse = True
-        return tags
-
-
-class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
+class SimilarityClustering(ClusteringModel):
     """Base of the estimators that cluster a similarity matrix; a subclass says what its cost is.
 
-    A subclass gives `_rule()` (a `Rule`), `_cost(links, diagonal, size, constant)`, and where they differ from the
-    quadratic models' `_weights(X)`, `_unit(X)`, `_constant(X)`, `_starts(...)` and `_quadratic_form(X)`. `_cost` takes
-    stacks of sums as well: links (..., K, K), diagonal and size (..., K). All of them see the matrix as `_prepared`
-    leaves it: in single precision, without the diagonal unless the cost counts it, and where a constant in all
-    similarities would cost them their digits and the model can count it by itself (`_centred`), without that constant,
-    `_offset`.
+    A subclass gives `_rule()` (a `Rule`), `_cost(links, size, constant)`, and where they differ from the quadratic
+    models' `_weights(X)`, `_unit(X)`, `_constant(X)`, `_starts(...)` and `_quadratic_form(X)`. `_cost` takes stacks of
+    sums as well: links (..., K, K) and size (..., K). All of them see the matrix as `_prepared` leaves it: in single
+    precision, without the diagonal unless the cost counts it, and where a constant in all similarities would cost them
+    their digits and the model can count it by itself (`_centred`), without that constant, `_offset`.
+
+    Attributes
+    ----------
+    labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
+        See `ClusteringModel`.
+
+    Warns
+    -----
+    RestartWarning
+        From `anneal` and `fit`: the best ways of the search ended at clearly different costs.
+
+    Notes
+    -----
+    The default grid is .8 to 20 units in 25 steps; `Trajectory.start_costs` says where the starts of the search ended.
+    Probabilities and potentials are kept in single precision. Where clusters are one at the coldest step (at 10 units
+    or more), the labels are those of the lowest cost found.
     """
 
+    _pairwise = _heats = True
     _use_diagonal = _centred = False
     _offset = 0.0
 
@@ -258,47 +239,23 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         """A copy of the model that knows what was taken off X, and X as the sweeps take it."""
         model = copy.copy(self)
         if self._centred:
-            X, model._offset = centred_similarity("X", X, self._use_diagonal)
+            X, model._offset = checks.centred_similarity("X", X, self._use_diagonal)
         else:
-            X = check_similarity("X", X, use_diagonal=self._use_diagonal)
-        check_n_clusters(self.n_clusters, X.shape[0])
-        check_option("inference", self.inference, INFERENCES)
-        check_integer("n_init", self.n_init)
-        check_integer("n_sweeps", self.n_sweeps)
+            X = checks.check_similarity("X", X, use_diagonal=self._use_diagonal)
+        checks.check_n_clusters(self.n_clusters, X.shape[0])
+        checks.check_option("inference", self.inference, INFERENCES)
+        checks.check_integer("n_init", self.n_init)
+        checks.check_integer("n_sweeps", self.n_sweeps)
         return model, X
 
-    def unit(self, X):
-        """Inverse temperature at which the clusters of X (N, N) begin to differ: the unit of the default grid."""
-        model, X = self._prepared(X)
-        return model._unit(X)
-
-    def cost(self, labels, X):
-        """Exact cost of a hard labelling; needs no fit, and an empty cluster costs nothing.
-
-        Parameters
-        ----------
-        labels : array_like of int, shape (N,)
-            Values in 0..n_clusters-1.
-        X : array_like or sparse matrix, shape (N, N)
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        ValueError
-            X is no symmetric finite square matrix, or `labels` has another length or values outside 0..K-1.
-        """
+    def _exact(self, X):
         dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        X = check_similarity("X", X, dtype, self._use_diagonal)
-        check_n_clusters(self.n_clusters, X.shape[0])
-        labels = check_labels("labels", labels, X.shape[0], self.n_clusters)
-        return self._labels_cost(labels, X, self._constant(X))
+        return checks.check_similarity("X", X, dtype, self._use_diagonal)
 
-    def _labels_cost(self, labels, X, constant):
+    def _labels_cost(self, labels, X, constant=None):
+        constant = self._constant(X) if constant is None else constant
         # The square of one of NumPy's small integers would overflow.
-        return float(self._cost(*_sums(labels, X, int(self.n_clusters)), constant))
+        return float(self._cost(*sums_of_links(labels, X, int(self.n_clusters)), constant))
 
     def _descend(self, X, labels, unit, rng, rule=None, weights=None, n_clusters=None):
         """Labels after single moves until none lowers the cost."""
@@ -317,10 +274,8 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
             for _ in range(COOLING_SWEEPS):
                 if state.sweep(kernels.GIBBS, step * unit) == 0.0:
                     break
-            if state.rule.kind != kernels.QUADRATIC:
-                state.refresh()
-        if state.rule.kind == kernels.QUADRATIC:  # the others were refreshed at the start or after their last step
-            state.refresh()
+            state.refresh_books(np.inf)
+        state.refresh()
         state.descend(1e9 * unit)
         return state.labels()
 
@@ -330,7 +285,7 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
 
     def _quadratic_form(self, X):
         """Rule, weights (N,) and diagonal (N,) of the quadratic or association cost nearest to the model's."""
-        return self._rule(), self._weights(X), X.diagonal() if self._rule().use_diagonal else np.zeros(X.shape[0])
+        return self._rule(), self._weights(X), X.diagonal()
 
     def _embedded_start(self, X, constant, rng):
         """Labels by k-means on the leading vectors; of a few tries those of lowest cost."""
@@ -375,13 +330,13 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
     def _moves(self, sums, constant, may_empty):
         """Regroupings of the halves, (M, 2K) clusters 0..K-1 of the halves, those of lowest predicted cost first."""
         n_clusters, n_halves = self.n_clusters, 2 * self.n_clusters
-        links, diagonal, size = sums
+        links, size = sums
         base, halves = np.arange(n_halves) // 2, np.arange(n_halves)
 
         def rise(groups, offered=n_clusters):
             Z = np.eye(offered)[groups]
             turned = np.swapaxes(Z, -1, -2)
-            return self._cost(turned @ links @ Z, turned @ diagonal, turned @ size, constant) - before
+            return self._cost(turned @ links @ Z, turned @ size, constant) - before
 
         before = 0.0
         before = rise(base)
@@ -425,7 +380,7 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
         improved = self.n_clusters > 1
         while improved:
             improved, fine = False, self._halves(X, labels, form, unit, rng, known)
-            for groups in self._moves(_sums(fine, X, 2 * self.n_clusters), constant, may_empty):
+            for groups in self._moves(sums_of_links(fine, X, 2 * self.n_clusters), constant, may_empty):
                 other = self._descend(X, groups[fine], unit, rng)
                 value = self._labels_cost(other, X, constant)
                 if value < cost - 1e-6 * abs(cost):
@@ -433,47 +388,11 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
                     break
         return labels, cost
 
-    def anneal(self, X, betas=None, init=None):
-        """Anneal on X and return the run.
-
-        Parameters
-        ----------
-        X : array_like or scipy.sparse matrix, shape (N, N)
-            Symmetric similarities; a sparse matrix is never made dense. X is not written to. A C-contiguous float32
-            matrix with a zero diagonal is used as it is, any other is copied once (N^2 x 4 bytes).
-        betas : array_like, shape (T,), or None
-            Ascending inverse temperatures; None takes .8 to 20 units in 25 steps.
-        init : Trajectory or None
-            At every beta start from its assignment probabilities instead of the cooled solution (paired starts).
-
-        Returns
-        -------
-        Trajectory
-            float32 probabilities and potentials; `start_costs` says where the starts of the search ended. Where
-            clusters are one at the coldest step (of at least 10 units), the labels are those of the lowest cost found.
-
-        Warns
-        -----
-        RestartWarning
-            The best ways of the search ended at clearly different costs.
-
-        Raises
-        ------
-        ValueError
-            X not square, symmetric (1e-6 relative), finite, or its entries too close to each other for their
-            precision; n_clusters not in 1..N; unknown inference; betas not ascending and positive; init of another
-            shape.
-        """
-        model, prepared = self._prepared(X)
-        with one_thread():
-            run = model._anneal(prepared, betas, init)
-        return signed(run, self, X)
-
     def _anneal(self, X, betas, init):
         unit = self._unit(X)
         betas = beta_grid(unit, 0.8, 20, 25) if betas is None else check_betas(betas)
         init = check_start(init, betas, X.shape[0], self.n_clusters)
-        sequence = np.random.SeedSequence(check_seed(self.random_state))
+        sequence = np.random.SeedSequence(checks.check_seed(self.random_state))
         seeds = sequence.spawn(self.n_init + 2)
         rng, constant = np.random.default_rng(seeds[-1]), self._constant(X)
         state = State(X, self._rule(), self._weights(X), self.n_clusters, rng)
@@ -483,8 +402,11 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
             seeds = seeds[: self.n_init] + sequence.spawn(len(starts) - self.n_init)
             cold, start_costs = self._search(X, unit, constant, starts, seeds, sequence.spawn(1)[0])
             state.start_labels(cold)
-        run = self._heat(state, betas, unit, init, constant, cold)
-        run.start_costs = start_costs
+        settle = self._settling(state, betas, unit, init, cold)
+        heated = follow(betas, settle, lambda labels: self._labels_cost(labels, X, constant), np.float32)
+        run = Trajectory(**heated, unit=unit, n_iter=state.n_sweeps, start_costs=start_costs)
+        if state.rule.kind != kernels.QUADRATIC:  # new objects' potentials depend on the links inside the clusters
+            run.learned = {"_solution": (self._offset, *sums_of_links(run.labels(), X, int(self.n_clusters)))}
         return run
 
     def _search(self, X, unit, constant, starts, seeds, seed):
@@ -507,11 +429,10 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
                 found.append(self._rearranged(X, labels, self._labels_cost(labels, X, constant), unit, constant, rng))
             found.sort(key=lambda way: way[1])
             if found[1][1] > found[0][1] + clear:
-                warnings.warn(
+                warn_caller(
                     f"the best ways of the search ended at the costs {found[0][1]:.6g} and {found[1][1]:.6g}: a lower "
                     f"one may have been missed; more starts than n_init={self.n_init} may find it",
                     RestartWarning,
-                    stacklevel=4,
                 )
         labels, cost = found[0]
         alone = others and costs[others[0]] > cost + 1e-3 * clear
@@ -524,60 +445,59 @@ class SimilarityClustering(SimilarityInput, ClusterMixin, BaseEstimator):
             labels, cost = self._rearranged(X, labels, cost, unit, constant, rng)
         return labels, np.append(costs, cost)
 
-    def _heat(self, state, betas, unit, init, constant, cold=None):
+    def _settling(self, state, betas, unit, init, cold):
+        """The step of `follow`: potentials (N, K) at step t, and whether the sweeps settled."""
         mode = MODES[self.inference]
-        shape = (len(betas), state.n_objects, state.n_clusters)
-        probabilities, potentials = np.empty(shape, np.float32), np.empty(shape, np.float32)
-        costs, known, converged = np.empty(len(betas)), (None, 0.0), np.ones(len(betas), bool)
-        for t in range(len(betas) - 1, -1, -1):
+
+        def settle(t):
+            moved = 0.0
             if init is not None:
                 start = init.probabilities[t]
                 state.start(start) if mode == kernels.MEANFIELD else state.start_labels(start.argmax(axis=1))
             if mode == kernels.MEANFIELD:
-                converged[t] = state.relax(betas[t], HEATING_SWEEPS) < TOLERANCE
+                moved = state.relax(betas[t], HEATING_SWEEPS)
                 h = state.potentials(betas[t])
             else:
                 h = state.sample(mode, betas[t], self.n_sweeps)
             h -= h.min(axis=1, keepdims=True)  # only differences matter, and small numbers keep their digits
-            probabilities[t] = softmax(-betas[t] * h)
-            labels = probabilities[t].argmax(axis=1)
             if cold is not None and t == len(betas) - 1 and betas[t] >= COLD * unit:
                 # Which of two clusters that are one at this temperature is the more probable is rounding; the cold
                 # solution decides it.
+                labels = softmax(-betas[t] * h).astype(np.float32).argmax(axis=1)
                 tied = np.flatnonzero((labels != cold) & (betas[t] * h[np.arange(len(h)), cold] <= TIED))
                 h[tied, cold[tied]] = -TIED / betas[t]
                 h -= h.min(axis=1, keepdims=True)
-                probabilities[t, tied] = softmax(-betas[t] * h[tied])
-                labels[tied] = cold[tied]
-            potentials[t] = h
-            if known[0] is None or (labels != known[0]).any():
-                known = labels, self._labels_cost(labels, state.X, constant)
-            costs[t] = known[1]
-        if not converged.all():
-            warnings.warn(
-                f"mean field did not settle at {np.count_nonzero(~converged)} of {len(betas)} temperatures within "
-                f"{HEATING_SWEEPS} sweeps (Trajectory.converged says at which): close to a transition their "
-                "probabilities are not those of a fixed point; leave these betas out, or sample with "
-                "inference='gibbs'",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return Trajectory(betas, probabilities, potentials, costs, None, unit, converged, state.n_sweeps)
+            return h, moved < TOLERANCE
 
-    def fit(self, X, y=None):
-        """Anneal on X; `labels_` are the hard labels at the coldest step, `trajectory_` is the run.
+        return settle
+
+    def potentials(self, X_new):
+        """What a new object would add to the cost in each cluster of the fitted solution, but for a constant.
 
         Parameters
         ----------
-        X : array_like or scipy.sparse matrix, shape (N, N)
-        y : ignored
+        X_new : array_like or scipy.sparse matrix, shape (N_new, N)
+            Similarities of the new objects to the fitted ones. A new object's similarity to itself counts as 0.
 
         Returns
         -------
-        self
+        ndarray, shape (N_new, K)
+            Infinite for empty clusters: they have no members to be near to.
         """
-        self.trajectory_ = self.anneal(X)
-        self.labels_ = self.trajectory_.labels(-1)
-        self.n_iter_ = self.trajectory_.n_iter
-        self.n_features_in_ = self.trajectory_.n_objects
-        return self
+        check_is_fitted(self)
+        checks.check_unmasked("X_new", X_new)
+        X_new = validate_data(self, X_new, accept_sparse="csr", dtype=np.float64, reset=False)
+        one, rule = np.eye(int(self.n_clusters)), self._rule()
+        fields, size = X_new @ one[self.labels_], np.bincount(self.labels_, minlength=len(one))
+        if rule.kind == kernels.QUADRATIC:
+            h = -rule.scale * (fields + rule.shift * size)
+        else:
+            model, h = copy.copy(self), np.empty_like(fields)
+            model._offset, links, size = self._solution
+            own = self._use_diagonal * model._offset * one[:, :, None] * one[:, None]
+            for i, field in enumerate(fields - model._offset * size):
+                entering = one[:, :, None] * field
+                h[i] = model._cost(links + entering + np.swapaxes(entering, 1, 2) - own, size + one, 0.0)
+            h -= model._cost(links, size, 0.0)
+        h[:, size == 0] = np.inf
+        return h

@@ -7,6 +7,11 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 KRYLOV_STEPS = 6  # at least; see `leading_vectors`
 
 
+def degrees(X):
+    """Sums of the rows of X, shape (N,), in double precision."""
+    return X.sum(axis=1, dtype=np.float64)
+
+
 def top_eigenvalue(X, add=None, sign=1.0):
     """Largest eigenvalue of `sign` times the symmetric matrix X without its diagonal, plus the operator `add`.
 
@@ -21,20 +26,20 @@ def top_eigenvalue(X, add=None, sign=1.0):
     float
         0 for a matrix of zeros or a single object, and where the value is rounding: below 1e-6 of the size of X's
         products, |X| / sqrt(N).
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> round(gc.top_eigenvalue(np.ones((4, 4))), 6)
+    3.0
     """
     entries = X.data if scipy.sparse.issparse(X) else X.ravel()
-    n_objects = X.shape[0]
+    n_objects, diagonal = X.shape[0], X.diagonal().astype(np.float64)
     # In double precision, piece by piece: the squares of single precision overflow at 1e19 and vanish at 1e-23.
     pieces = np.array_split(entries, entries.size // 2**16 + 1)
     size = float(np.linalg.norm([np.linalg.norm(piece.astype(np.float64)) for piece in pieces]))
     if size == 0.0:
         return 0.0
-    value = _top_eigenvalue(X, add, sign)
-    return value if value > 1e-6 * size / np.sqrt(n_objects) else min(value, 0.0)
-
-
-def _top_eigenvalue(X, add, sign):
-    n_objects, diagonal = X.shape[0], X.diagonal().astype(np.float64)
 
     def product(v):
         v = np.asarray(v, np.float64).ravel()
@@ -43,10 +48,12 @@ def _top_eigenvalue(X, add, sign):
 
     if n_objects < 50:
         matrix = np.array([product(row) for row in np.eye(n_objects)])
-        return float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[-1])
-    operator = LinearOperator((n_objects, n_objects), matvec=product, dtype=np.float64)
-    start = np.random.default_rng(0).standard_normal(n_objects)
-    return float(eigsh(operator, k=1, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)[0])
+        value = float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[-1])
+    else:
+        operator = LinearOperator((n_objects, n_objects), matvec=product, dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(n_objects)
+        value = float(eigsh(operator, k=1, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)[0])
+    return value if value > 1e-6 * size / np.sqrt(n_objects) else min(value, 0.0)
 
 
 def centring(sums):

@@ -18,7 +18,6 @@ from tqdm.auto import tqdm
 
 from ..checks import as_array, check_number, check_option, check_same_order, check_vectors
 from ..models.cuts import AdaptiveRatioCut
-from ..models.similarity import SimilarityInput
 from ..resources import one_thread, replacing
 from ..trajectory import beta_grid, entropy_bits
 from ..views.protocols import Views, interleave, random_split
@@ -104,7 +103,7 @@ def evaluate(model, pair):
 
 def check_model(model, relative_shift=None):
     """Raise unless `model` clusters similarity matrices, and has a shift if a relative one is asked for."""
-    if not isinstance(model, SimilarityInput):
+    if isinstance(model, type) or not (hasattr(model, "anneal") and get_tags(model).input_tags.pairwise):
         raise TypeError(
             f"model={model!r} is not accepted; accepted are gencap's estimators that cluster similarity matrices"
         )

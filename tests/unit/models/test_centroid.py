@@ -345,7 +345,7 @@ def test_limit_of_sweeps_is_reported_once(monkeypatch):
     assert gc.AnnealedKMeans(5, random_state=0).anneal(X).converged.all()
     monkeypatch.setattr(centroid, "MAX_SWEEPS", 6)
     model = gc.AnnealedKMeans(5, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="of 40 temperatures did not settle within 6 sweeps") as caught:
+    with pytest.warns(ConvergenceWarning, match=r"did not settle at \d+ of 40 temperatures") as caught:
         model.fit(X)
     assert len(caught) == 1 and f"{(~model.trajectory_.converged).sum()} of 40" in str(caught[0].message)
     steps = []
