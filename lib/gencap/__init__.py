@@ -49,7 +49,6 @@ _ROOMS = {
         "compare_models",
     ),
     "validation.criteria": (
-        "CriteriaTable",
         "Gap",
         "aic",
         "bic",
@@ -58,7 +57,6 @@ _ROOMS = {
         "effective_dimension",
         "gap_statistic",
         "kmeans_bic",
-        "mixture_parameters",
     ),
     "validation.evaluation": ("evaluate",),
     "validation.nulls": (

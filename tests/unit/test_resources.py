@@ -30,13 +30,13 @@ LOOPS = {
     "transfer": (
         KMeans,
         "fit",
-        lambda: gc.select_by_transfer_cost(KMeans(2, n_init=1), X, [1, 2], n_repetitions=1, progress=False),
+        lambda: gc.select_by_transfer_cost(KMeans(2, n_init=1), X, [1, 2], n_repeats=1, progress=False),
     ),
-    "instability": (KMeans, "predict", lambda: gc.instability(KMeans(2, n_init=1), X, n_splits=1, n_random=1)),
+    "instability": (KMeans, "predict", lambda: gc.instability(KMeans(2, n_init=1), X, n_repeats=1)),
     "gap": (
         KMeans,
         "fit",
-        lambda: gc.gap_statistic(X, [1, 2], model=KMeans(2, n_init=1), n_references=2, progress=False),
+        lambda: gc.gap_statistic(X, [1, 2], model=KMeans(2, n_init=1), n_repeats=2, progress=False),
     ),
 }
 

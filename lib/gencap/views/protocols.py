@@ -98,7 +98,7 @@ class Views:
             raise ValueError(f"data has shape {data.shape}, accepted is that of the first table, {self.data.shape}")
         return self._again(data, random_state=random_state)
 
-    def _check_rows(self, measure):
+    def check_rows(self, measure):
         """Raise ValueError for rows without a correlation, and name the view."""
         for name in ("first", "second") if "correlation" in measure else ():
             standardised_rows(name, getattr(self, name))
@@ -149,7 +149,7 @@ class Views:
             distances = [whole[np.ix_(rows, rows)] for rows in (self.rows1, self.rows2)]
             maximum = float(whole.max())
         else:
-            self._check_rows(measure)
+            self.check_rows(measure)
             distances = [_DISTANCES[measure](X) for X in (self.first, self.second)]
             maximum = float(max(D.max() for D in distances))
         if measure == "correlation":
@@ -305,7 +305,36 @@ def split_similarities(X, random_state=None):
 
 
 def random_halves(X, pairwise, rng):
-    """Random halves of a data set, (X1, X2); where X holds pairwise similarities, their cross similarities as well."""
+    """Random halves of a data set and their rows, (X1, X2, cross, rows1, rows2).
+
+    `cross` holds the similarities of the objects of half 2 with those of half 1 where X is a similarity matrix, and is
+    None where the rows of X are vectors.
+    """
     if pairwise:
-        return split_similarities(X, rng)[:3]
-    return tuple(X[half] for half in np.array_split(rng.permutation(len(X)), 2))
+        return split_similarities(X, rng)
+    first, second = np.array_split(rng.permutation(len(X)), 2)
+    return X[first], X[second], None, first, second
+
+
+def take_objects(per_object, n_objects, *rows):
+    """The arrays per object of every one of `rows`: a list of dicts, as `fit` and `anneal` take them.
+
+    Parameters
+    ----------
+    per_object : dict name -> array_like of shape (n_objects, ...), or None
+    n_objects : int
+    *rows : ndarray of int
+
+    Raises
+    ------
+    ValueError
+        An array has another length.
+    """
+    per_object = {name: np.asarray(values) for name, values in (per_object or {}).items()}
+    for name, values in per_object.items():
+        if values.shape[:1] != (n_objects,):
+            raise ValueError(
+                f"per_object[{name!r}] has shape {values.shape}, accepted is one entry for each of the {n_objects} "
+                "objects"
+            )
+    return [{name: values[one] for name, values in per_object.items()} for one in rows]
