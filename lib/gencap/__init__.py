@@ -79,7 +79,6 @@ _ROOMS = {
     "validation.transfer": (
         "TransferSelection",
         "coldest_labels",
-        "map_hungarian",
         "mapping_probabilities",
         "select_by_transfer_cost",
         "transfer_cost",

@@ -138,17 +138,8 @@ def generalization_capacity(t1, t2, entropy=None):
             f"assignments tell apart {2**limit:.3g} clusters, {limit:.3f} bits; accepted are potentials and "
             "probabilities of one run"
         )
-    return Capacity(
-        value=max(0.0, float(curve[best])),
-        index=best,
-        beta=float(t1.betas[best]),
-        betas=t1.betas,
-        curve=curve,
-        stability=stability,
-        entropy=float(entropies[best]),
-        n_effective=t1.n_effective(best),
-        permutations=permutations,
-    )
+    value, beta, H = max(0.0, float(curve[best])), float(t1.betas[best]), float(entropies[best])
+    return Capacity(value, best, beta, t1.betas, curve, stability, H, t1.n_effective(best), permutations)
 
 
 def _surprise(t1, t2, t, permutation):

@@ -66,12 +66,8 @@ def transfer_costs(trajectory, X2):
     wanted = (trajectory.n_objects, trajectory.centroids.shape[2])
     if X2.shape != wanted:
         raise ValueError(f"X2 has shape {X2.shape}, accepted is the shape of data set 1, {wanted}")
-    return np.array(
-        [
-            (probabilities * cdist(X2, centroids, "sqeuclidean")).sum() / len(X2)
-            for probabilities, centroids in zip(trajectory.probabilities, trajectory.centroids, strict=True)
-        ]
-    )
+    steps = zip(trajectory.probabilities, trajectory.centroids, strict=True)
+    return np.array([(P * cdist(X2, centroids, "sqeuclidean")).sum() / len(X2) for P, centroids in steps])
 
 
 def _check_cross(cross, n_objects):
@@ -83,37 +79,6 @@ def _check_cross(cross, n_objects):
     if sparse and not np.isfinite(cross.data).all():
         raise ValueError("cross holds NaN or infinite values; accepted are finite numbers only")
     return cross
-
-
-def map_hungarian(cross, X1):
-    """Assign every object of data set 2 an object of data set 1 of its own (000 Eq. 26).
-
-    Two objects are alike if they have alike similarities with all objects of data set 1: the sum of the squared
-    Euclidean distances between row i' of `cross` and row i of `X1` is smallest.
-
-    Parameters
-    ----------
-    cross : array_like, shape (N1, N1)
-        Similarities of the objects of data set 2 (rows) with those of data set 1.
-    X1 : array_like, shape (N1, N1)
-
-    Returns
-    -------
-    ndarray of int, shape (N1,)
-        Object of data set 1 for each object of data set 2; a permutation.
-
-    Raises
-    ------
-    ValueError
-        Sparse input, data sets of different sizes, NaN or infinite values.
-    """
-    if scipy.sparse.issparse(cross) or scipy.sparse.issparse(X1):
-        raise ValueError("cross and X1 must be dense: the Hungarian mapping compares all pairs of rows")
-    X1 = checks.check_similarity("X1", X1, np.float64)
-    cross = _check_cross(cross, len(X1))
-    if len(cross) != len(X1):
-        raise ValueError(f"cross has shape {cross.shape}, accepted is {X1.shape}: a one-to-one mapping")
-    return match_objects(cross, X1, "squared_euclidean")
 
 
 def coldest_labels(model, X, per_object=None):
@@ -144,10 +109,14 @@ def potentials(model, X2):
     """Potentials (N2, K) of new objects under a fitted model: its own, or squared distances to its centroids."""
     if hasattr(model, "potentials"):
         return model.potentials(X2)
-    if hasattr(model, "_rule"):  # TODO(contract)
-        rule, size = model._rule(), np.bincount(model.labels_, minlength=model.n_clusters)
-        sums = X2 @ one_hot(model.labels_, model.n_clusters)
-        return -rule.scale * (sums + rule.shift * size) if rule.kind == QUADRATIC else -sums / np.maximum(size, 1)
+    if get_tags(model).input_tags.pairwise:  # TODO(contract)
+        sums, size = (
+            X2 @ one_hot(model.labels_, model.n_clusters),
+            np.bincount(model.labels_, minlength=model.n_clusters),
+        )
+        if (rule := model._rule() if hasattr(model, "_rule") else None) and rule.kind == QUADRATIC:
+            return -rule.scale * (sums + rule.shift * size)
+        return -sums / np.maximum(size, 1)
     if not hasattr(model, "cluster_centers_"):
         raise ValueError(
             f"model is {type(model).__name__}, accepted are models with potentials or centroids, and mixtures"
@@ -261,9 +230,9 @@ def transfer_cost(model, X1, X2, *, mapping="nearest_cluster", cross=None, facto
         Similarities inside the two data sets, (N1, N1) and (N2, N2), e.g. from `split_similarities`; or vectors
         (N1, D) and (N2, D).
     mapping : str
-        See `mapping_probabilities`; on similarities "nearest_cluster" (`transfer_labels`), "hungarian"
-        (`map_hungarian`, N1 = N2) or "identity" (the same objects measured twice); mixtures have no other than the
-        default.
+        See `mapping_probabilities`; on similarities "nearest_cluster" (`transfer_labels`), "identity" (the same objects
+        measured twice) or "hungarian" (one to one, N1 = N2: the sum of the squared distances between the rows of
+        `cross` and of X1 is smallest, 000 Eq. 26); mixtures have no other than the default.
     cross : array_like or scipy.sparse matrix, shape (N2, N1)
         Similarities of the objects of data set 2 with those of data set 1; not needed for "identity".
     factor : float
@@ -328,30 +297,27 @@ def _costs(model, X1, X2, mappings, cross, factor, per_object):
 def _similarity_costs(model, X1, X2, mappings, cross, per_object):
     checks.check_same_order("rows of cross", cross, "X2", X2)
     checks.check_same_order("columns of cross", getattr(cross, "T", None), "X1", X1)
-    data = [checks.check_similarity("X1", X1), checks.check_similarity("X2", X2)]
-    for name, X in zip(("X1", "X2"), data, strict=True):
+    X1, X2 = checks.check_similarity("X1", X1), checks.check_similarity("X2", X2)
+    for name, X in (("X1", X1), ("X2", X2)):
         if X.shape[0] < 2:
             raise ValueError(f"{name} has 1 object, accepted are 2 and more")
     for mapping in mappings:
         if cross is None and mapping != "identity":
             raise ValueError(f"cross is missing: mapping={mapping!r} needs the similarities between the data sets")
-    X1, X2 = data
+        carried = np.shape(cross if mapping == "nearest_cluster" else X1)[0]
+        if carried != X2.shape[0]:
+            raise ValueError(f"X2 has {X2.shape[0]} objects, accepted are {carried}, as many as labels are transferred")
     if "nearest_cluster" in mappings:
         fitted = clone(model).fit(X1, **(per_object or {}))
         labels1 = fitted.labels_
     else:
         labels1 = coldest_labels(model, X1, per_object)
-    labels = [labels1]
-    for mapping in mappings:
-        if mapping == "nearest_cluster":
-            labels.append(transfer_labels(fitted, cross))
-        else:
-            labels.append(labels1 if mapping == "identity" else labels1[map_hungarian(cross, X1)])
-        if labels[-1].size != X2.shape[0]:
-            raise ValueError(
-                f"X2 has {X2.shape[0]} objects, accepted are {labels[-1].size}, as many as labels are transferred"
-            )
-    pairs = zip(labels, [X1] + [X2] * len(mappings), strict=True)
+    ways = {
+        "nearest_cluster": lambda: transfer_labels(fitted, cross),
+        "hungarian": lambda: labels1[match_objects(cross, X1, "squared_euclidean")],
+        "identity": lambda: labels1,
+    }
+    pairs = [(labels1, X1), *((ways[mapping](), X2) for mapping in mappings)]
     return [model.cost(labels, X) / _n_terms(model, len(labels)) for labels, X in pairs]
 
 
@@ -398,7 +364,7 @@ class TransferSelection:
     def __repr__(self):
         return (
             f"TransferSelection({self.n_clusters} clusters, {self.one_standard_error} within one standard error; "
-            f"median transfer cost {listed(self.offered, self.median)})"
+            f"median transfer cost {listed(self.offered, self.median, '.4g')})"
         )
 
 

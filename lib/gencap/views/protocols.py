@@ -20,7 +20,6 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from .. import checks
-from ..checks import LARGEST, check_integer, check_number, check_option, check_same_order, check_vectors, generator
 from .measures import match_objects, path_distances, pearson_similarity, squared_euclidean_distances, standardised_rows
 
 _DISTANCES = {
@@ -58,11 +57,11 @@ class SimilarityPair(tuple):
 
     def shift(self, relative):
         """Absolute shift at which the distance `relative` x median is neutral: relative * median - M."""
-        return check_number("relative", relative) * self.median - self.maximum
+        return checks.check_number("relative", relative) * self.median - self.maximum
 
     def relative(self, shift):
         """Relative shift D_0 / median(D) of an absolute one; below 0 every shifted similarity is negative."""
-        return (check_number("shift", shift) + self.maximum) / self.median
+        return (checks.check_number("shift", shift) + self.maximum) / self.median
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +92,7 @@ class Views:
 
     def remake(self, data, random_state=None):
         """Views of another table of the same shape, made by the same protocol; split afresh if it is random."""
-        data = check_vectors("data", data)
+        data = checks.check_vectors("data", data)
         if data.shape != self.data.shape:
             raise ValueError(f"data has shape {data.shape}, accepted is that of the first table, {self.data.shape}")
         return self._again(data, random_state=random_state)
@@ -137,9 +136,11 @@ class Views:
             Unknown measure, constant rows with correlations, "path_union" of views that do not share columns, distances
             with a median of 0 or one that single precision cannot hold beside M.
 
-        Source: document 000, Eqs 15-19; the printed shifts fit the squared Euclidean distance only.
+        References
+        ----------
+        Document 000, Eqs 15-19; the printed shifts fit the squared Euclidean distance only.
         """
-        check_option("measure", measure, MEASURES)
+        checks.check_option("measure", measure, MEASURES)
         if measure == "path_union":
             if self.first.shape[1] != self.data.shape[1]:
                 raise ValueError(
@@ -163,12 +164,20 @@ class Views:
                 f"data has a median distance of {median:g} by {measure!r}, accepted are objects that differ"
             )
         # In single precision M - D has lost the distances that are small beside M.
-        if maximum > LARGEST or median < 1 / LARGEST or maximum > PRECISION * median:
+        if maximum > checks.LARGEST or median < 1 / checks.LARGEST or maximum > PRECISION * median:
             raise ValueError(
                 f"data has a median distance of {median:.3g} by {measure!r} and X = M - D with M = {maximum:.3g}, "
                 f"accepted are 1e-30..1e30 and M up to {PRECISION:g} medians: rescale, or leave out rows far from all"
             )
         return SimilarityPair(((maximum - D).astype(np.float32) for D in distances), measure, maximum, median)
+
+
+def _columns(data, first, second, words, random_state=None):
+    """Views of two sets of columns of the same objects; `random_state` is ignored, nothing is random."""
+    data = checks.check_vectors("data", data).copy()  # views must not change with the caller's array
+    rows = np.arange(len(data))
+    again = partial(_columns, first=first, second=second, words=words)
+    return Views(data[:, first], data[:, second], data, rows, rows, words, again)
 
 
 def interleave(data, random_state=None):
@@ -185,14 +194,15 @@ def interleave(data, random_state=None):
     -------
     Views
 
-    Source: document 000, sections 3.6 and 7.1.1.
+    References
+    ----------
+    Document 000, sections 3.6 and 7.1.1.
     """
-    data = check_vectors("data", data).copy()  # views must not change with the caller's array
-    if data.shape[1] < 4:
-        raise ValueError(f"data has {data.shape[1]} columns, accepted are 4 and more: two in each view")
-    first, second, rows = data[:, ::2], data[:, 1::2], np.arange(len(data))
-    words = f"same objects, {first.shape[1]}/{second.shape[1]} interleaved columns"
-    return Views(first, second, data, rows, rows, words, interleave)
+    width = checks.check_vectors("data", data).shape[1]
+    if width < 4:
+        raise ValueError(f"data has {width} columns, accepted are 4 and more: two in each view")
+    words = f"same objects, {width - width // 2}/{width // 2} interleaved columns"
+    return _columns(data, slice(0, None, 2), slice(1, None, 2), words)
 
 
 def replicates(X1, X2):
@@ -207,20 +217,15 @@ def replicates(X1, X2):
     Views
         `data` holds both side by side.
     """
-    check_same_order("X2", X2, "X1", X1)
-    X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)
+    checks.check_same_order("X2", X2, "X1", X1)
+    X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
     if len(X1) != len(X2):
         raise ValueError(f"X2 has {len(X2)} rows, accepted are the objects of X1, {len(X1)}")
-    return _columns(np.hstack([X1, X2]), X1.shape[1])
+    width = X1.shape[1]
+    return _columns(np.hstack([X1, X2]), slice(width), slice(width, None), "same objects measured twice")
 
 
-def _columns(data, n_first, random_state=None):
-    data, rows = check_vectors("data", data).copy(), np.arange(len(data))
-    again = partial(_columns, n_first=n_first)
-    return Views(data[:, :n_first], data[:, n_first:], data, rows, rows, "same objects measured twice", again)
-
-
-def random_split(data, align="correlation", n_objects=None, random_state=None):
+def random_split(data, align="correlation", *, n_objects=None, random_state=None):
     """Two random halves of the objects, paired one to one by the Hungarian method.
 
     Parameters
@@ -250,17 +255,19 @@ def random_split(data, align="correlation", n_objects=None, random_state=None):
     sum of the distances beneath (squared Euclidean or 1 - rho). Row order and solver then decide only where these tie
     as well (counts, points on a lattice), or where one group lies so far out that the others' differences are rounding.
 
-    Source: document 000, section 7.2.1.
+    References
+    ----------
+    Document 000, section 7.2.1.
     """
-    data = check_vectors("data", data).copy()
-    check_option("align", align, ALIGNMENTS)
+    data = checks.check_vectors("data", data).copy()
+    checks.check_option("align", align, ALIGNMENTS)
     if len(data) < 4:
         raise ValueError(f"data has {len(data)} objects, accepted are 4 and more: two in each half")
     most = len(data) // 2
-    n_half = most if n_objects is None else check_integer("n_objects", n_objects, 2, most, "half of the objects")
+    n_half = most if n_objects is None else checks.check_integer("n_objects", n_objects, 2, most, "half of the objects")
     if "correlation" in align:
         standardised_rows("data", data)  # rows of the table are named, not rows of a half
-    rows1, rows2 = generator(random_state).permutation(len(data))[: 2 * n_half].reshape(2, -1)
+    rows1, rows2 = checks.generator(random_state).permutation(len(data))[: 2 * n_half].reshape(2, -1)
     if align.startswith("path"):
         whole = _DISTANCES[STEPS[align]](data)
         paths, steps = (D[np.ix_(rows1, rows2)] for D in (path_distances(whole), whole))

@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import pdist, squareform
 
 import gencap as gc
-from gencap.views.protocols import ALIGNMENTS, MEASURES
+from gencap.views.protocols import ALIGNMENTS, MEASURES, random_halves, take_objects
 
 
 def table(n=24, d=8, seed=0):
@@ -152,7 +152,7 @@ def test_number_of_objects_and_seed():
 def test_remake_is_the_same_protocol(align):
     views = gc.random_split(table(16, 6, 0), align, n_objects=5, random_state=0)
     other = table(16, 6, 1)
-    remade, direct = views.remake(other, random_state=9), gc.random_split(other, align, 5, 9)
+    remade, direct = views.remake(other, random_state=9), gc.random_split(other, align, n_objects=5, random_state=9)
     assert remade.protocol == views.protocol
     assert np.array_equal(remade.rows1, direct.rows1) and np.array_equal(remade.second, direct.second)
 
@@ -277,3 +277,25 @@ def test_views_do_not_change_with_the_table_they_were_made_of():
         data[:] = 0
         for array, kept in zip((views.first, views.second, views.data), before, strict=True):
             assert np.array_equal(array, kept)
+
+
+@pytest.mark.parametrize("pairwise", [True, False])
+def test_halves_say_which_rows_they_are(pairwise):
+    X = np.corrcoef(table(9, 5)) if pairwise else table(9, 5)
+    X1, X2, cross, rows1, rows2 = random_halves(X, pairwise, np.random.default_rng(0))
+    assert sorted([*rows1, *rows2]) == list(range(9)) and len(rows1) == 5
+    if pairwise:
+        assert np.allclose(X1, X[np.ix_(rows1, rows1)]) and np.allclose(cross, X[np.ix_(rows2, rows1)])
+    else:
+        assert np.array_equal(X1, X[rows1]) and np.array_equal(X2, X[rows2]) and cross is None
+
+
+def test_arrays_per_object_are_taken_row_by_row():
+    known, weight = [["a", "b"][i % 2] for i in range(4)], np.arange(8.0).reshape(4, 2)
+    first, second = take_objects({"known": known, "weight": weight}, 4, [3, 0], [1])
+    assert first["known"].tolist() == ["b", "a"] and np.array_equal(second["weight"], [[2.0, 3.0]])
+    assert take_objects(None, 4, [0]) == [{}]
+    with pytest.raises(
+        ValueError, match=r"per_object\['known'\] has shape \(4,\), accepted is one entry for each of the 5"
+    ):
+        take_objects({"known": known}, 5, [0])
