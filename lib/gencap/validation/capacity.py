@@ -77,7 +77,7 @@ def _check_pair(first, second):
         )
 
 
-def generalization_capacity(t1, t2, entropy=None):
+def generalization_capacity(t1, t2, *, entropy=None):
     """Generalization capacity of two annealing runs on two data sets of the same objects (000 Eq. 65, 88).
 
     Parameters

@@ -314,7 +314,7 @@ def _similarity_costs(model, X1, X2, mappings, cross, per_object):
         labels1 = coldest_labels(model, X1, per_object)
     ways = {
         "nearest_cluster": lambda: transfer_labels(fitted, cross),
-        "hungarian": lambda: labels1[match_objects(cross, X1, "squared_euclidean")],
+        "hungarian": lambda: labels1[match_objects(cross, X1, distance="squared_euclidean")],
         "identity": lambda: labels1,
     }
     pairs = [(labels1, X1), *((ways[mapping](), X2) for mapping in mappings)]

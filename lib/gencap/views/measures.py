@@ -132,7 +132,7 @@ class ConstantShiftEmbedding:
     distances: np.ndarray
 
 
-def constant_shift_embedding(D, n_dimensions=None):
+def constant_shift_embedding(D, *, n_dimensions=None):
     """Vectors whose squared Euclidean distances are D plus the smallest constant that makes this possible.
 
     With A = I - ee'/N: W = -A D A / 2, then W - lambda_min I, centred again. (The printed "add lambda_min to the
@@ -186,7 +186,7 @@ def constant_shift_embedding(D, n_dimensions=None):
     )
 
 
-def match_objects(X1, X2, distance="euclidean"):
+def match_objects(X1, X2, *, distance="euclidean"):
     """Pair the objects of two data sets one to one so that the sum of their distances is smallest (Hungarian).
 
     Parameters

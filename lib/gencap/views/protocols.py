@@ -47,14 +47,6 @@ class SimilarityPair(tuple):
         Median distance of two different objects, over both views.
     """
 
-    def __new__(cls, matrices, measure, maximum, median):
-        pair = super().__new__(cls, matrices)
-        pair.measure, pair.maximum, pair.median = measure, maximum, median
-        return pair
-
-    def __getnewargs__(self):
-        return tuple(self), self.measure, self.maximum, self.median
-
     def shift(self, relative):
         """Absolute shift at which the distance `relative` x median is neutral: relative * median - M."""
         return checks.check_number("relative", relative) * self.median - self.maximum
@@ -90,12 +82,12 @@ class Views:
     def __repr__(self):
         return f"Views({len(self.first)} objects: {self.protocol})"
 
-    def remake(self, data, random_state=None):
+    def remake(self, X, random_state=None):
         """Views of another table of the same shape, made by the same protocol; split afresh if it is random."""
-        data = checks.check_vectors("data", data)
-        if data.shape != self.data.shape:
-            raise ValueError(f"data has shape {data.shape}, accepted is that of the first table, {self.data.shape}")
-        return self._again(data, random_state=random_state)
+        X = checks.check_vectors("X", X)
+        if X.shape != self.data.shape:
+            raise ValueError(f"X has shape {X.shape}, accepted is that of the first table, {self.data.shape}")
+        return self._again(X, random_state=random_state)
 
     def check_rows(self, measure):
         """Raise ValueError for rows without a correlation, and name the view."""
@@ -169,23 +161,25 @@ class Views:
                 f"data has a median distance of {median:.3g} by {measure!r} and X = M - D with M = {maximum:.3g}, "
                 f"accepted are 1e-30..1e30 and M up to {PRECISION:g} medians: rescale, or leave out rows far from all"
             )
-        return SimilarityPair(((maximum - D).astype(np.float32) for D in distances), measure, maximum, median)
+        pair = SimilarityPair((maximum - D).astype(np.float32) for D in distances)
+        pair.measure, pair.maximum, pair.median = measure, maximum, median
+        return pair
 
 
-def _columns(data, first, second, words, random_state=None):
+def _columns(X, first, second, words, random_state=None):
     """Views of two sets of columns of the same objects; `random_state` is ignored, nothing is random."""
-    data = checks.check_vectors("data", data).copy()  # views must not change with the caller's array
-    rows = np.arange(len(data))
+    X = checks.check_vectors("X", X).copy()  # views must not change with the caller's array
+    rows = np.arange(len(X))
     again = partial(_columns, first=first, second=second, words=words)
-    return Views(data[:, first], data[:, second], data, rows, rows, words, again)
+    return Views(X[:, first], X[:, second], X, rows, rows, words, again)
 
 
-def interleave(data, random_state=None):
+def interleave(X, random_state=None):
     """Same objects, columns 1, 3, 5, ... in one view and 2, 4, 6, ... in the other: for series.
 
     Parameters
     ----------
-    data : array_like, shape (N, D)
+    X : array_like, shape (N, D)
         D >= 4.
     random_state : ignored
         Nothing is random.
@@ -198,11 +192,11 @@ def interleave(data, random_state=None):
     ----------
     Document 000, sections 3.6 and 7.1.1.
     """
-    width = checks.check_vectors("data", data).shape[1]
+    width = checks.check_vectors("X", X).shape[1]
     if width < 4:
-        raise ValueError(f"data has {width} columns, accepted are 4 and more: two in each view")
+        raise ValueError(f"X has {width} columns, accepted are 4 and more: two in each view")
     words = f"same objects, {width - width // 2}/{width // 2} interleaved columns"
-    return _columns(data, slice(0, None, 2), slice(1, None, 2), words)
+    return _columns(X, slice(0, None, 2), slice(1, None, 2), words)
 
 
 def replicates(X1, X2):
@@ -225,12 +219,12 @@ def replicates(X1, X2):
     return _columns(np.hstack([X1, X2]), slice(width), slice(width, None), "same objects measured twice")
 
 
-def random_split(data, align="correlation", *, n_objects=None, random_state=None):
+def random_split(X, *, align="correlation", n_objects=None, random_state=None):
     """Two random halves of the objects, paired one to one by the Hungarian method.
 
     Parameters
     ----------
-    data : array_like, shape (M, D)
+    X : array_like, shape (M, D)
     align : {"correlation", "euclidean", "path", "path_correlation", "random"}
         What pairs have in common: their sum of 1 - rho, of Euclidean distances, or of path distances over the whole
         table (squared Euclidean or 1 - rho) is the smallest possible; "random" pairs strangers.
@@ -259,25 +253,25 @@ def random_split(data, align="correlation", *, n_objects=None, random_state=None
     ----------
     Document 000, section 7.2.1.
     """
-    data = checks.check_vectors("data", data).copy()
+    X = checks.check_vectors("X", X).copy()
     checks.check_option("align", align, ALIGNMENTS)
-    if len(data) < 4:
-        raise ValueError(f"data has {len(data)} objects, accepted are 4 and more: two in each half")
-    most = len(data) // 2
+    if len(X) < 4:
+        raise ValueError(f"X has {len(X)} objects, accepted are 4 and more: two in each half")
+    most = len(X) // 2
     n_half = most if n_objects is None else checks.check_integer("n_objects", n_objects, 2, most, "half of the objects")
     if "correlation" in align:
-        standardised_rows("data", data)  # rows of the table are named, not rows of a half
-    rows1, rows2 = checks.generator(random_state).permutation(len(data))[: 2 * n_half].reshape(2, -1)
+        standardised_rows("X", X)  # rows of the table are named, not rows of a half
+    rows1, rows2 = checks.generator(random_state).permutation(len(X))[: 2 * n_half].reshape(2, -1)
     if align.startswith("path"):
-        whole = _DISTANCES[STEPS[align]](data)
+        whole = _DISTANCES[STEPS[align]](X)
         paths, steps = (D[np.ix_(rows1, rows2)] for D in (path_distances(whole), whole))
         scale = TIE * paths.max() / max(steps.max(), np.finfo(float).tiny)
         rows2 = rows2[linear_sum_assignment(paths + scale * steps)[1]]
     elif align != "random":
-        rows2 = rows2[match_objects(data[rows1], data[rows2], align)]
+        rows2 = rows2[match_objects(X[rows1], X[rows2], distance=align)]
     words = f"random halves of {n_half}, " + ("paired at random" if align == "random" else f"matched on {align}")
     again = partial(random_split, align=align, n_objects=n_objects)
-    return Views(data[rows1], data[rows2], data, rows1, rows2, words, again)
+    return Views(X[rows1], X[rows2], X, rows1, rows2, words, again)
 
 
 def split_similarities(X, random_state=None):

@@ -97,7 +97,7 @@ def test_entries_are_the_capacities_of_the_views():
 
 def test_every_measure_may_have_its_own_protocol():
     def strangers(data, random_state=None):
-        return random_split(data, "random", random_state=random_state)
+        return random_split(data, align="random", random_state=random_state)
 
     measures = {"correlation": "interleave", "euclidean": strangers, "path": strangers}
     table = compare_models(

@@ -210,11 +210,11 @@ def test_the_protocol_is_repeated_whole(watched):
 
     def halves(data, random_state=None):
         calls.append(data)
-        return random_split(data, "euclidean", n_objects=6, random_state=random_state)
+        return random_split(data, align="euclidean", n_objects=6, random_state=random_state)
 
     views = capacity_null(watched, planted(), protocol=halves, n_repeats=3, random_state=0, progress=False)
     assert len(calls) == 1 and views.null.shape == (3, 1)  # nulls are remade by the views
-    own = random_split(planted(), "euclidean", n_objects=6, random_state=0)
+    own = random_split(planted(), align="euclidean", n_objects=6, random_state=0)
     found = capacity_null(watched, own, n_repeats=2, random_state=0, progress=False)
     assert found.observed[0] == evaluate(QUICK, own.similarities()).value
     with pytest.raises(TypeError, match="returned tuple"):
@@ -510,7 +510,7 @@ def test_arrays_per_object_stay_with_their_objects(tmp_path):
     seen = []
     model, data = Counts(2, seen), counts()
     weight = data[:, 0] * 100 + data[:, 1]  # tells the rows apart
-    views = gc.random_split(data, "euclidean", random_state=3)
+    views = gc.random_split(data, align="euclidean", random_state=3)
     evaluate(model, (data, data), per_object={"weight": weight})
     calls = {
         "null": lambda **options: capacity_null(model, views, n_repeats=1, random_state=0, progress=False, **options),

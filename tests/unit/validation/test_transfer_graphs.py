@@ -75,7 +75,7 @@ def test_hungarian_equals_brute_force_on_six_objects(seed, signs):
     def total(order):
         return sum(((cross[i] - X1[j]) ** 2).sum() for i, j in enumerate(order))
 
-    order = match_objects(cross, X1, "squared_euclidean")
+    order = match_objects(cross, X1, distance="squared_euclidean")
     assert sorted(order) == list(range(6))
     assert total(order) == pytest.approx(min(map(total, itertools.permutations(range(6)))), rel=1e-12)
 
@@ -83,7 +83,7 @@ def test_hungarian_equals_brute_force_on_six_objects(seed, signs):
 def test_hungarian_undoes_a_permutation():
     rng = np.random.default_rng(3)
     X, order = symmetric(rng, 20, False), rng.permutation(20)
-    assert np.array_equal(match_objects(X[order], X, "squared_euclidean"), order)
+    assert np.array_equal(match_objects(X[order], X, distance="squared_euclidean"), order)
 
 
 @pytest.mark.parametrize("n", [2, 9, 10])
@@ -115,7 +115,7 @@ def test_cost_is_the_share_of_disagreeing_pairs(mapping):
         labels = (
             gc.transfer_labels(model, cross)
             if mapping == "nearest_cluster"
-            else labels[match_objects(cross, X1, "squared_euclidean")]
+            else labels[match_objects(cross, X1, distance="squared_euclidean")]
         )
     cost = gc.transfer_cost(model, X1, X2, mapping=mapping, cross=cross)
     assert cost == pytest.approx(disagreeing_share(labels, X2), rel=1e-6)
