@@ -55,8 +55,8 @@ def twin(model):
 
 def check_model(model, relative_shift=None):
     """Raise unless `model` can be annealed, and has a shift if a relative one is asked for."""
-    if not hasattr(model, "anneal") or isinstance(model, type):
-        raise TypeError(f"model={model!r} is not accepted; accepted are gencap's estimators, which have `anneal`")
+    if isinstance(model, type) or not hasattr(model, "anneal") or "n_clusters" not in model.get_params():
+        raise TypeError(f"model={model!r} is not accepted; accepted are models with `anneal` and `n_clusters`")
     if relative_shift is not None:
         check_number("relative_shift", relative_shift)
         if "shift" not in model.get_params():

@@ -284,7 +284,7 @@ def test_interrupted_by_the_keyboard_with_two_workers(tmp_path):
         (dict(models={"CC": (CC, {}, 3)}), ValueError, r"models\['CC'\] is a tuple of 3"),
         (dict(measures=None), TypeError, "measures=None"),
         (dict(measures=[["path"]]), ValueError, r"measure=\['path'\]"),
-        (dict(models={"CC": KMeans()}), TypeError, "which have `anneal`"),
+        (dict(models={"CC": KMeans()}), TypeError, "models with `anneal`"),
         (dict(models={"CC": (CC, {"q": [1]})}), ValueError, "grid of 'CC' is .*accepted is a dict with keys among"),
         (dict(models={"CC": (CC, {"n_clusters": [1]})}), ValueError, "grid of 'CC'"),
         (dict(models={"CC": (CC, [1])}), ValueError, "grid of 'CC'"),

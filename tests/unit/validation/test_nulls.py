@@ -332,9 +332,9 @@ def test_bad_input(kwargs, message):
     "model", [KMeans(), gc.CorrelationClustering, SpectralClustering(affinity="precomputed"), "CC"]
 )
 def test_models_that_cannot_be_annealed_are_refused(model):
-    with pytest.raises(TypeError, match="estimators, which have `anneal`"):
+    with pytest.raises(TypeError, match="models with `anneal`"):
         capacity_null(model, planted(), protocol="interleave")
-    with pytest.raises(TypeError, match="estimators, which have `anneal`"):
+    with pytest.raises(TypeError, match="models with `anneal`"):
         evaluate(model, interleave(planted()).similarities())
 
 
@@ -436,9 +436,10 @@ class Counts(ClusterMixin, BaseEstimator):
 
     capacity_entropy = "final"
 
-    def __init__(self, n_clusters=2, seen=None):
+    seen = []  # of the class: a clone would have a list of its own
+
+    def __init__(self, n_clusters=2):
         self.n_clusters = n_clusters
-        self.seen = seen
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -451,8 +452,7 @@ class Counts(ClusterMixin, BaseEstimator):
     def anneal(self, X, betas=None, init=None, weight=None):
         if X.min() < 0:
             raise ValueError("X holds negative counts")
-        if self.seen is not None:
-            self.seen.append((X, weight))
+        self.seen.append((X, weight))
         betas = np.array([1.0]) if betas is None else betas
         shares = (X + 0.5) / (X + 0.5).sum(axis=1, keepdims=True)
         centres = shares[np.linspace(0, len(X) - 1, self.n_clusters).astype(int)]
@@ -488,7 +488,7 @@ def test_both_halves_of_the_columns_and_random_halves_are_views_of_vectors(tmp_p
     for protocol in ("interleave", "random_split"):
         options = dict(protocol=protocol, n_repeats=2, random_state=0, progress=False)
         wanted = capacity_null(model, data, **options)
-        assert wanted.observed[0] > 1.2
+        assert wanted.observed[0] > (1.2 if protocol == "interleave" else 0)
         for _ in range(2):  # computed, and read
             kept = capacity_null(model, data, folder=tmp_path, measure="euclidean", **options)
             assert np.array_equal(kept.null, wanted.null) and np.array_equal(kept.observed, wanted.observed)
@@ -507,8 +507,8 @@ def test_models_on_tables_have_nulls_and_rows_without_a_correlation_do_not_matte
 
 
 def test_arrays_per_object_stay_with_their_objects(tmp_path):
-    seen = []
-    model, data = Counts(2, seen), counts()
+    Counts.seen.clear()
+    model, data, seen = Counts(2), counts(), Counts.seen
     weight = data[:, 0] * 100 + data[:, 1]  # tells the rows apart
     views = gc.random_split(data, align="euclidean", random_state=3)
     evaluate(model, (data, data), per_object={"weight": weight})

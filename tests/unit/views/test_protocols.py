@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.optimize import linear_sum_assignment
@@ -208,6 +208,7 @@ def test_positive_correlations():
     assert plain.shift(0.5) == pytest.approx(positive.shift(0.5) + 1)
 
 
+@settings(deadline=None)
 @given(st.floats(-20, 20), st.sampled_from(MEASURES))
 def test_relative_and_absolute_shift_are_inverse(relative, measure):
     pair = VIEWS.similarities(measure)
@@ -219,6 +220,7 @@ def test_relative_and_absolute_shift_are_inverse(relative, measure):
 VIEWS = gc.random_split(table(14, 6), random_state=0)
 
 
+@settings(deadline=None)
 @given(st.floats(0.01, 100), st.sampled_from(["euclidean", "path", "path_union"]))
 def test_the_relative_shift_has_no_unit(scale, measure):
     scaled = gc.random_split(table(14, 6) * scale, random_state=0).similarities(measure)
