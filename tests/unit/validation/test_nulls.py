@@ -436,8 +436,6 @@ class Counts(ClusterMixin, BaseEstimator):
 
     capacity_entropy = "final"
 
-    seen = []  # of the class: a clone would have a list of its own
-
     def __init__(self, n_clusters=2):
         self.n_clusters = n_clusters
 
@@ -452,7 +450,6 @@ class Counts(ClusterMixin, BaseEstimator):
     def anneal(self, X, betas=None, init=None, weight=None):
         if X.min() < 0:
             raise ValueError("X holds negative counts")
-        self.seen.append((X, weight))
         betas = np.array([1.0]) if betas is None else betas
         shares = (X + 0.5) / (X + 0.5).sum(axis=1, keepdims=True)
         centres = shares[np.linspace(0, len(X) - 1, self.n_clusters).astype(int)]
@@ -506,19 +503,25 @@ def test_models_on_tables_have_nulls_and_rows_without_a_correlation_do_not_matte
         capacity_null(Counts(3), counts(), protocol="interleave", null="gaussian", progress=False)
 
 
-def test_arrays_per_object_stay_with_their_objects(tmp_path):
-    Counts.seen.clear()
-    model, data, seen = Counts(2), counts(), Counts.seen
+def test_arrays_per_object_stay_with_their_objects(tmp_path, monkeypatch):
+    model, data, seen, inner = Counts(2), counts(), [], Counts.anneal
     weight = data[:, 0] * 100 + data[:, 1]  # tells the rows apart
     views = gc.random_split(data, align="euclidean", random_state=3)
-    evaluate(model, (data, data), per_object={"weight": weight})
     calls = {
+        "evaluate": lambda **options: evaluate(model, (data, data), **options),
         "null": lambda **options: capacity_null(model, views, n_repeats=1, random_state=0, progress=False, **options),
         "compare": lambda **options: gc.compare_models({"C": model}, views, 2, progress=False, **options),
         "select": lambda **options: gc.select_n_clusters(model, data, data, [2], progress=False, **options),
     }
-    for call in calls.values():
-        call(per_object={"weight": weight})
+    with monkeypatch.context() as patch:
+
+        def anneal(self, X, betas=None, init=None, weight=None):
+            seen.append((X, weight))
+            return inner(self, X, betas, init, weight)
+
+        patch.setattr(Counts, "anneal", anneal)
+        for call in calls.values():
+            call(per_object={"weight": weight})
     assert len(seen) >= 10 and all(given is not None for _, given in seen)
     real = [(X, given) for X, given in seen if any((X[0] == row).all() for row in data)]
     assert len(real) >= 8 and all(np.array_equal(X[:, 0] * 100 + X[:, 1], given) for X, given in real)
