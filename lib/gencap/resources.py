@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -93,3 +93,38 @@ def one_thread():
     """
     with _libraries().limit(limits=1):
         yield
+
+
+def map_with_bar(function, calls, *, total=None, desc=None, n_jobs=None, progress=True):
+    """Results of `function(*call)` for every tuple in `calls`, in their order; an exception leaves no worker running.
+
+    Parameters
+    ----------
+    function : callable
+    calls : iterable of tuple
+        Made one by one, as workers become free.
+    total : int or None
+        Number of calls; None asks for their length.
+    desc : str or None
+        In front of the bar.
+    n_jobs : int or None
+        Worker processes (joblib).
+    progress : bool
+        Show a bar.
+
+    Returns
+    -------
+    list
+
+    Examples
+    --------
+    >>> from gencap.resources import map_with_bar
+    >>> map_with_bar(pow, [(2, 3), (3, 2)], progress=False)
+    [8, 9]
+    """
+    from joblib import Parallel, delayed
+    from tqdm.auto import tqdm
+
+    total = len(calls) if total is None else total
+    with closing(Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(*call) for call in calls)) as done:
+        return list(tqdm(done, total=total, desc=desc, disable=not progress))

@@ -12,6 +12,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import gencap as gc
+from gencap import resources
 from gencap.models import centroid, dominant, similarity
 from gencap.resources import one_thread
 
@@ -30,13 +31,13 @@ LOOPS = {
     "transfer": (
         KMeans,
         "fit",
-        lambda: gc.select_by_transfer_cost(KMeans(2, n_init=1), X, [1, 2], n_repetitions=1, progress=False),
+        lambda: gc.select_by_transfer_cost(KMeans(2, n_init=1), X, [1, 2], n_repeats=1, progress=False),
     ),
-    "instability": (KMeans, "predict", lambda: gc.instability(KMeans(2, n_init=1), X, n_splits=1, n_random=1)),
+    "instability": (KMeans, "predict", lambda: gc.instability(KMeans(2, n_init=1), X, n_repeats=1)),
     "gap": (
         KMeans,
         "fit",
-        lambda: gc.gap_statistic(X, [1, 2], model=KMeans(2, n_init=1), n_references=2, progress=False),
+        lambda: gc.gap_statistic(X, [1, 2], model=KMeans(2, n_init=1), n_repeats=2, progress=False),
     ),
 }
 
@@ -104,3 +105,18 @@ def test_where_nothing_can_be_written_models_run_and_one_warning_names_the_varia
     distance, place = done.stdout.split()
     assert distance == "2.0" and not Path(place).exists()
     assert done.stderr.count("UserWarning") == 1 == done.stderr.count("NUMBA_CACHE_DIR to a folder")
+
+
+def stop_at_three(i):
+    if i == 3:
+        raise ValueError("three")
+    return i
+
+
+def test_results_come_in_order_and_an_exception_leaves_no_worker(capfd):
+    assert resources.map_with_bar(pow, [(k, 2) for k in range(5)], n_jobs=2, progress=False) == [0, 1, 4, 9, 16]
+    assert capfd.readouterr().err == ""
+    assert resources.map_with_bar(pow, ((k, 2) for k in range(2)), total=2, desc="squares") == [0, 1]
+    assert "squares: 100%" in capfd.readouterr().err
+    with pytest.raises(ValueError, match="three"):
+        resources.map_with_bar(stop_at_three, [(i,) for i in range(50)], n_jobs=2, progress=False)

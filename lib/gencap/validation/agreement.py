@@ -6,6 +6,9 @@ not depend on how clusters are numbered. Information is in bits.
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.stats import entropy
+from sklearn.metrics import homogeneity_score
+from sklearn.metrics.cluster import contingency_matrix
 
 from ..checks import check_integer, check_labels, check_same_order, check_size
 from ..trajectory import entropy_bits
@@ -30,11 +33,8 @@ def contingency(name1, labels1, name2, labels2):
     first, second = _codes(name1, labels1), _codes(name2, labels2)
     if first.size != second.size:
         raise ValueError(f"{name1} has {first.size} entries and {name2} {second.size}, accepted are equal lengths")
-    shape = first.max() + 1, second.max() + 1
-    check_size(f"the table of {name1} by {name2}", shape)
-    counts = np.zeros(shape)
-    np.add.at(counts, (first, second), 1)
-    return counts
+    check_size(f"the table of {name1} by {name2}", (first.max() + 1, second.max() + 1))
+    return contingency_matrix(first, second)
 
 
 def align_labels(labels1, labels2, n_clusters=None):
@@ -63,15 +63,13 @@ def align_labels(labels1, labels2, n_clusters=None):
     labels1 = check_labels("labels1", labels1, n_clusters=n_clusters)
     labels2 = check_labels("labels2", labels2, labels1.size, n_clusters)
     n_clusters = n_clusters or int(max(labels1.max(), labels2.max())) + 1
-    names, codes2 = np.unique(labels2, return_inverse=True)
-    targets, codes1 = np.unique(labels1, return_inverse=True)
-    missing = names.size - targets.size
-    if missing > 0:  # more clusters than in labels1: the smallest names not taken there
+    (names, codes2), targets = np.unique(labels2, return_inverse=True), np.unique(labels1)
+    missing = max(names.size - targets.size, 0)
+    check_size(f"the table of {names.size} x {targets.size} labels", (names.size, targets.size + missing))
+    if missing:  # more clusters than in labels1: the smallest names not taken there
         candidates = np.arange(min(n_clusters, names.size + targets.size))
         targets = np.append(targets, np.setdiff1d(candidates, targets)[:missing])
-    check_size(f"the table of {names.size} x {targets.size} labels", (names.size, targets.size))
-    counts = np.zeros((names.size, targets.size))
-    np.add.at(counts, (codes2, codes1), 1)
+    counts = np.pad(contingency_matrix(labels2, labels1), ((0, 0), (0, missing)))
     return targets[linear_sum_assignment(counts, maximize=True)[1]][codes2]
 
 
@@ -80,16 +78,12 @@ def matched_precision(labels, reference):
 
     With more clusters than classes the objects of unmatched clusters count as wrong.
 
-    Source: document 001, Eq 8.1.1 with the correspondence by the Hungarian method.
+    References
+    ----------
+    Document 001, Eq 8.1.1 with the correspondence by the Hungarian method.
     """
     counts = contingency("labels", labels, "reference", reference)
     return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / counts.sum())
-
-
-def _entropies(counts):
-    """H of the rows' labeling, of the columns' labeling and of both together, in bits."""
-    joint = counts / counts.sum()
-    return entropy_bits(joint.sum(axis=1)), entropy_bits(joint.sum(axis=0)), entropy_bits(joint.ravel())
 
 
 def normalized_mutual_information(labels, reference):
@@ -100,21 +94,25 @@ def normalized_mutual_information(labels, reference):
     ValueError
         The reference has a single class (0/0), or the lengths differ.
 
-    Source: document 001, Eq 8.1.2.
+    References
+    ----------
+    Document 001, Eq 8.1.2.
     """
-    first, second, joint = _entropies(contingency("labels", labels, "reference", reference))
-    if second == 0:
+    if contingency("labels", labels, "reference", reference).shape[1] == 1:
         raise ValueError("reference has a single class, so H(reference) = 0; accepted are two and more classes")
-    return min(max((first + second - joint) / second, 0.0), 1.0)
+    return float(np.clip(homogeneity_score(_codes("reference", reference), _codes("labels", labels)), 0.0, 1.0))
 
 
 def variation_of_information(labels1, labels2):
     """H(1|2) + H(2|1) = 2 H(1,2) - H(1) - H(2) in bits: a metric on clusterings, at most log2 N.
 
-    Source: document 001, section 3.4.1.
+    References
+    ----------
+    Document 001, section 3.4.1.
     """
-    first, second, joint = _entropies(contingency("labels1", labels1, "labels2", labels2))
-    return max(2 * joint - first - second, 0.0)
+    counts = contingency("labels1", labels1, "labels2", labels2)
+    first, second, joint = (entropy(n, base=2) for n in (counts.sum(axis=1), counts.sum(axis=0), counts.ravel()))
+    return max(float(2 * joint - first - second), 0.0)
 
 
 def coclustering(assignments):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import xlogy
+from scipy.stats import entropy as entropy_of
 
 from ..checks import check_integer, check_labels, check_option, check_same_order
 from ..kernels.capacity import mean_log_overlap
@@ -76,7 +77,7 @@ def _check_pair(first, second):
         )
 
 
-def generalization_capacity(t1, t2, entropy=None):
+def generalization_capacity(t1, t2, *, entropy=None):
     """Generalization capacity of two annealing runs on two data sets of the same objects (000 Eq. 65, 88).
 
     Parameters
@@ -118,12 +119,10 @@ def generalization_capacity(t1, t2, entropy=None):
     entropy = check_option("entropy", t1.capacity_entropy if entropy is None else entropy, ENTROPIES)
     steps, n_clusters = t1.n_steps, t1.n_clusters
     stability, permutations = np.empty(steps), np.empty((steps, n_clusters), int)
-    none = np.empty((0, 0))
     for t in range(steps):
         P1, P2 = t1.probabilities[t], t2.probabilities[t]
         permutations[t] = linear_sum_assignment(P1.T @ P2, maximize=True)[1]
-        h1 = none if t1.potentials is None else t1.potentials[t]
-        h2 = none if t2.potentials is None else t2.potentials[t]
+        h1, h2 = (np.empty((0, 0)) if run.potentials is None else run.potentials[t] for run in (t1, t2))
         stability[t] = mean_log_overlap(P1, P2, permutations[t], h1, t1.betas[t], h2, t2.betas[t]) / np.log(2)
     entropies = np.array(
         [min(t1.entropy(t if entropy == "same" else -1), _surprise(t1, t2, t, permutations[t])) for t in range(steps)]
@@ -139,17 +138,8 @@ def generalization_capacity(t1, t2, entropy=None):
             f"assignments tell apart {2**limit:.3g} clusters, {limit:.3f} bits; accepted are potentials and "
             "probabilities of one run"
         )
-    return Capacity(
-        value=max(0.0, float(curve[best])),
-        index=best,
-        beta=float(t1.betas[best]),
-        betas=t1.betas,
-        curve=curve,
-        stability=stability,
-        entropy=float(entropies[best]),
-        n_effective=t1.n_effective(best),
-        permutations=permutations,
-    )
+    value, beta, H = max(0.0, float(curve[best])), float(t1.betas[best]), float(entropies[best])
+    return Capacity(value, best, beta, t1.betas, curve, stability, H, t1.n_effective(best), permutations)
 
 
 def _surprise(t1, t2, t, permutation):
@@ -188,9 +178,7 @@ def hamming_capacity(labels1, labels2, n_clusters):
     agreed = (align_labels(labels1, labels2, n_clusters) == labels1).mean()
     if n_clusters == 1:
         return 0.0
-    share = np.unique(labels1, return_counts=True)[1] / labels1.size
-    entropy = -xlogy(share, share).sum()
-    return max(0.0, float((entropy + stay_or_err(1 - agreed, n_clusters)) / np.log(2)))
+    return max(0.0, float(entropy_of(np.bincount(labels1)) + stay_or_err(1 - agreed, n_clusters)) / np.log(2))
 
 
 def stay_or_err(delta, n_clusters):

@@ -10,16 +10,20 @@ the table is the same for any number of workers; and with a folder every finishe
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from sklearn.utils import get_tags
 
 from ..checks import check_integer, check_offered, check_option, check_seed
 from ..views.protocols import MEASURES, Views
-from .evaluation import RESULTS, check_folder, check_model, check_protocol, check_table, make_views, run_parallel
+from .evaluation import RESULTS, check_folder, check_table, evaluate_all, make_views
 from .nulls import NULLS, null_views
+from .selection import check_model
 
 RESAMPLES = 2000  # bootstrap resamples of the splits
 
@@ -37,7 +41,7 @@ class Comparison:
         without a shift), seconds (CPU time of both views).
     """
 
-    table: object
+    table: pd.DataFrame
 
     def __repr__(self):
         names = ", ".join(map(str, self.table.model.unique()))
@@ -63,34 +67,27 @@ class Comparison:
         splits, and each picks its best setting anew. The splits share their objects, so error and share describe the
         procedure on these data, not on others from the same source.
         """
-        import pandas as pd
-
-        keys = ["measure", "model", "n_clusters", "setting"]
+        keys, pairs = ["measure", "model", "n_clusters", "setting"], ["measure", "model"]
         real, null = self.table[self.table.null == 0], self.table[self.table.null > 0]
         if real.empty:
             raise ValueError("table has no capacities of data (null = 0), accepted are one and more")
         splits = real.pivot_table("capacity", keys, "split", sort=False)
-        null = null.groupby(keys).capacity.mean()
-        n_splits = splits.shape[1]
-        weights = np.random.default_rng(0).multinomial(n_splits, np.full(n_splits, 1 / n_splits), RESAMPLES) / n_splits
-        rows, resampled = [], []
-        for (measure, model), block in splits.groupby(level=["measure", "model"], sort=False):
-            block = block.sort_index(level="n_clusters", kind="stable", sort_remaining=False)
-            mean = block.mean(axis=1).round(12)  # equal settings stay equal, in whatever order they are summed
-            at = mean.index[int(mean.argmax())]
-            error = block.loc[at].std(ddof=1) / np.sqrt(n_splits) if n_splits > 1 else np.nan
-            chance = float(null.get(at, np.nan))
-            rows.append((measure, model, at[3], at[2], mean[at], error, chance, mean[at] - chance))
-            resampled.append((weights @ block.to_numpy().T).max(axis=1).round(12))
-        columns = ["measure", "model", "setting", "n_clusters", "capacity", "error", "null", "excess"]
-        result = pd.DataFrame(rows, columns=columns)
-        groups = result.groupby("measure", sort=False)
-        result["rank"] = groups.capacity.rank(method="min", ascending=False).astype(int)
-        result["first"] = np.nan
-        for rows in groups.groups.values() if n_splits > 1 else ():
-            values = np.array([resampled[row] for row in rows])
-            won = values == values.max(axis=0)
-            result.loc[rows, "first"] = (won / won.sum(axis=0)).mean(axis=1)
+        # Equal settings stay equal, in whatever order they are summed; of them the fewest clusters are taken.
+        mean = splits.mean(axis=1).round(12).sort_index(level="n_clusters", kind="stable", sort_remaining=False)
+        best = mean.loc[mean.groupby(level=pairs, sort=False).idxmax()]
+        result = best.rename("capacity").reset_index()[["measure", "model", "setting", "n_clusters", "capacity"]]
+        result["error"] = splits.loc[best.index].sem(axis=1).to_numpy()
+        result["null"] = null.groupby(keys).capacity.mean().reindex(best.index).to_numpy()
+        result["excess"] = result.capacity - result.null
+        result["rank"] = result.groupby("measure").capacity.rank(method="min", ascending=False).astype(int)
+        result["first"], n_splits = np.nan, splits.shape[1]
+        if n_splits > 1:
+            weights = np.random.default_rng(0).multinomial(n_splits, np.full(n_splits, 1 / n_splits), RESAMPLES)
+            means = pd.DataFrame(splits.to_numpy() @ (weights / n_splits).T, splits.index)
+            values = means.groupby(level=pairs, sort=False).max().round(12)
+            won = values == values.groupby(level="measure").transform("max")
+            shares = (won / won.groupby(level="measure").transform("sum")).mean(axis=1)
+            result["first"] = shares.loc[best.index.droplevel(["n_clusters", "setting"])].to_numpy()
         return result.sort_values("capacity", ascending=False, kind="stable", ignore_index=True)
 
 
@@ -110,18 +107,15 @@ def _settings(models):
         if {"shift", "relative_shift"} <= grid.keys():
             raise ValueError(f"grid of {name!r} has shift and relative_shift, accepted is one of them")
         for point in ParameterGrid(dict(grid)):
-            relative = point.get("relative_shift")
+            others = dict(point)
+            relative = others.pop("relative_shift", None)
             check_model(model, relative)
-            others = {key: value for key, value in point.items() if key != "relative_shift"}
             settings.append((name, clone(model).set_params(**others), point, relative))
     return settings
 
 
-def _sources(data, protocol, measures, n_splits):
+def _sources(X, protocol, measures, n_repeats):
     """Functions (protocol, random_state) -> Views, one for every split, and dict measure -> protocol."""
-    if isinstance(data, Views):
-        data = [data]
-    own = isinstance(data, Sequence) and len(data) > 0 and all(isinstance(views, Views) for views in data)
     if isinstance(measures, str):
         measures = (measures,)
     if not isinstance(measures, Iterable):
@@ -129,25 +123,26 @@ def _sources(data, protocol, measures, n_splits):
     names = [check_option("measure", measure, MEASURES) for measure in measures]
     if not names:
         raise ValueError("measures is empty, accepted is one measure or more")
-    given = dict(measures) if isinstance(measures, Mapping) else dict.fromkeys(names, protocol)
-    if own:
+    ways = dict(measures) if isinstance(measures, Mapping) else dict.fromkeys(names, protocol)
+    X = [X] if isinstance(X, Views) else X
+    if isinstance(X, Sequence) and len(X) > 0 and all(isinstance(views, Views) for views in X):
         if isinstance(measures, Mapping):
             raise ValueError("measures with protocols beside Views, accepted are names: the views' own are used")
-        return [lambda _, __, views=views: views for views in data], given
-    table = check_table(data)
-    given = {measure: check_protocol(way) for measure, way in given.items()}
-    return [lambda way, rng: make_views(table, way, rng)] * check_integer("n_splits", n_splits), given
+        return [lambda _, __, views=views: views for views in X], ways
+    return [partial(make_views, check_table(X))] * check_integer("n_repeats", n_repeats), ways
 
 
 def compare_models(
     models,
-    data,
+    X,
+    n_clusters=range(2, 16),
+    *,
     measures=("correlation",),
     protocol="random_split",
-    n_splits=10,
-    n_clusters=range(2, 16),
+    n_repeats=10,
     null=None,
     n_nulls=1,
+    per_object=None,
     n_jobs=None,
     folder=None,
     random_state=0,
@@ -158,20 +153,25 @@ def compare_models(
     Parameters
     ----------
     models : dict
-        name -> estimator on similarity matrices, or (estimator, grid) with a dict grid: parameter -> list of values.
+        name -> estimator with `anneal`, or (estimator, grid) with a dict grid: parameter -> list of values.
         The key "relative_shift" (D_0 / median distance) becomes an absolute `shift` for every pair of views.
         `random_state` of the estimators is used as it is: with None the numbers change from call to call.
-    data : array_like of shape (N, D), Views, or sequence of Views
-        Views are the splits; `protocol` and `n_splits` do not count then.
+        Models on similarities get those of the views; models on vectors or tables get the views themselves, whatever
+        the measure: beside the others of every measure they are ranked.
+    X : array_like of shape (N, D), Views, or sequence of Views
+        Views are the splits; `protocol` and `n_repeats` do not count then.
+    n_clusters : int or iterable of int
     measures : sequence of str, or dict measure -> protocol
         As in `Views.similarities`; a dict gives every measure its own protocol (pairs aligned inside the measure).
-    protocol : callable (data, random_state=) -> Views, "interleave" or "random_split"
-    n_splits : int
-    n_clusters : int or sequence of int
+    protocol : callable (X, random_state=) -> Views, "interleave" or "random_split"
+    n_repeats : int
+        Splits.
     null : {None, "permuted", "gaussian"}
         Evaluate everything on tables without clusters as well, see `capacity_null`.
     n_nulls : int
         Null tables for every split.
+    per_object : dict name -> array_like of shape (N, ...), or None
+        What the models' `fit` and `anneal` take for every row of the table.
     n_jobs : int or None
         Worker processes (joblib); the table does not depend on it, but for the seconds.
     folder : path or None
@@ -191,7 +191,7 @@ def compare_models(
         Missing values, an unknown measure, protocol, null or parameter, no models, measures or clusters, counts < 1,
         relative_shift for a model without shift, or anything that protocols and models refuse.
     TypeError
-        models is no dict, or one of them does not cluster similarity matrices.
+        models is no dict, or one of them has no `anneal`.
     OSError
         The folder cannot be made.
 
@@ -202,18 +202,17 @@ def compare_models(
     >>> data = np.repeat(centres, 6, axis=0) + 0.1 * np.random.default_rng(0).standard_normal((18, 8))
     >>> models = {"CC": (gc.CorrelationClustering(random_state=0), {"relative_shift": [0.3, 0.6]}),
     ...           "PC": gc.PairwiseClustering(random_state=0)}
-    >>> found = gc.compare_models(models, data, protocol="interleave", n_splits=1, n_clusters=[2, 3], progress=False)
+    >>> found = gc.compare_models(models, data, [2, 3], protocol="interleave", n_repeats=1, progress=False)
     >>> found.table.shape[0], found.ranking().n_clusters.tolist()
     (6, [3, 3])
     """
-    import pandas as pd
-
     settings, offered = _settings(models), check_offered(n_clusters)
-    sources, ways = _sources(data, protocol, measures, n_splits)
+    sources, ways = _sources(X, protocol, measures, n_repeats)
     check_option("null", null, (None, *NULLS))
     n_nulls = 0 if null is None else check_integer("n_nulls", n_nulls)
     check_folder(folder)
     seed = np.random.SeedSequence(check_seed(random_state)).entropy
+    pairwise = any(get_tags(model).input_tags.pairwise for _, model, _, _ in settings)
     places = []
 
     def rng(*place):
@@ -225,15 +224,15 @@ def compare_models(
             for number, (measure, way) in product(range(n_nulls + 1), ways.items()):
                 views = real[way]
                 if number:  # every measure sees the same null table
-                    views = null_views(views, null, measure, rng(split, number))
+                    views = null_views(views, null, measure if pairwise else "", rng(split, number))
                 for name, model, point, relative in settings:
                     place = dict(model=name, measure=measure, protocol=views.protocol, split=split, null=number)
                     place["setting"] = ", ".join(f"{key}={value}" for key, value in point.items())
                     places.append(place | point)
-                    yield model, views, measure, offered, relative
+                    yield model, views, measure, offered, relative, per_object
 
     total = len(sources) * (n_nulls + 1) * len(ways) * len(settings)
-    found = run_parallel(tasks(), total, n_jobs, progress, "capacities", folder)
+    found = evaluate_all(tasks(), total, folder, n_jobs=n_jobs, progress=progress, desc="capacities")
     rows = [
         place | {"n_clusters": k} | row
         for place, done in zip(places, found, strict=True)

@@ -4,26 +4,22 @@ import inspect
 import json
 import time
 import warnings
-from contextlib import closing
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import joblib
 import numpy as np
-from joblib import Parallel, delayed
+from scipy.stats import entropy
 from sklearn.base import clone
 from sklearn.utils import get_tags
-from tqdm.auto import tqdm
 
-from ..checks import as_array, check_number, check_option, check_same_order, check_vectors
-from ..models.cuts import AdaptiveRatioCut
-from ..resources import one_thread, replacing
-from ..trajectory import beta_grid, entropy_bits
-from ..views.protocols import Views, interleave, random_split
+from ..checks import as_array, check_option, check_same_order, check_vectors
+from ..resources import map_with_bar, one_thread, replacing
+from ..trajectory import beta_grid
+from ..views.protocols import SimilarityPair, Views, interleave, random_split, take_objects
 from .capacity import generalization_capacity, hamming_capacity
 from .keys import made_by
-from .selection import twin
+from .selection import check_model, twin
 
 PROTOCOLS = {"interleave": interleave, "random_split": random_split}
 RESULTS = ("capacity", "n_effective", "entropy", "shift", "relative_shift", "seconds")  # of one evaluation
@@ -32,7 +28,7 @@ GRID_RATIO = 0.206  # natural log of the step between temperatures
 
 
 class Evaluation(NamedTuple):
-    """Capacity of a model on a pair of similarity matrices.
+    """Capacity of a model on two data sets.
 
     Attributes
     ----------
@@ -52,13 +48,17 @@ class Evaluation(NamedTuple):
     labels: np.ndarray
 
 
-def evaluate(model, pair):
-    """Capacity of a model on a pair of similarity matrices: Hamming where it has no cost, else annealed.
+def evaluate(model, pair, *, per_object=None):
+    """Capacity of a model on two data sets of the same objects: Hamming where it has no cost, else annealed.
 
     Parameters
     ----------
-    model : estimator on similarity matrices; it is not fitted.
-    pair : SimilarityPair, or two array_like of shape (N, N)
+    model : estimator with `anneal`
+        It is not fitted.
+    pair : SimilarityPair, or two array_like
+        Two similarity matrices (N, N), or two tables (N, D1) and (N, D2), as the model takes them.
+    per_object : dict name -> array_like of shape (N, ...), or None
+        What the model's `fit` and `anneal` take for every object; of both data sets.
 
     Returns
     -------
@@ -73,25 +73,41 @@ def evaluate(model, pair):
     Raises
     ------
     TypeError
-        A model that does not cluster similarity matrices, or not two matrices.
+        A model without `anneal`, or not two data sets.
 
-    Source: document 000, Algorithms 1 and 6.
+    References
+    ----------
+    Document 000, Algorithms 1 and 6.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2), np.ones((4, 4)))
+    >>> found = gc.evaluate(gc.CorrelationClustering(2, shift=-0.5, random_state=0), (X, X))
+    >>> round(found.value, 2), found.n_effective
+    (1.0, 2)
     """
     check_model(model)
     if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
-        raise TypeError(f"pair is a {type(pair).__name__}, accepted are two matrices: Views.similarities() or (X1, X2)")
+        raise TypeError(f"pair is a {type(pair).__name__}, accepted are two: Views.similarities() or (X1, X2)")
     check_same_order("pair[1]", pair[1], "pair[0]", pair[0])
+    return _evaluated(model, pair, [per_object or {}] * 2)
+
+
+def _evaluated(model, pair, arrays):
+    """`evaluate` with the arrays per object of each data set."""
     if model.capacity_entropy == "same":  # no temperatures of one cost
-        labels, others = (clone(model).fit(X).labels_ for X in pair)
-        share = np.bincount(labels) / len(labels)
+        labels, others = (clone(model).fit(X, **own).labels_ for X, own in zip(pair, arrays, strict=True))
+        sizes = np.bincount(labels)
         value = hamming_capacity(labels, others, model.n_clusters)
-        return Evaluation(value, int(np.count_nonzero(share)), entropy_bits(share), labels)
+        return Evaluation(value, int(np.count_nonzero(sizes)), float(entropy(sizes, base=2)), labels)
     model = clone(model)  # a generator that the caller gave it stays where it is
-    other, unit = twin(model), model.unit(pair[0])
+    other, unit = twin(model), _unit(model, pair[0])
     low, high = 0.8, 40.0
     while True:
-        first = model.anneal(pair[0], betas=beta_grid(unit, low, high, 1 + round(np.log(high / low) / GRID_RATIO)))
-        found = generalization_capacity(first, other.anneal(pair[1], betas=first.betas))
+        grid = beta_grid(unit, low, high, 1 + round(np.log(high / low) / GRID_RATIO))
+        first = model.anneal(pair[0], betas=grid, **arrays[0])
+        found = generalization_capacity(first, other.anneal(pair[1], betas=first.betas, **arrays[1]))
         rises = found.index == first.n_steps - 1 and found.value > 0
         frozen = found.stability[0] < -np.log2(model.n_clusters) - 0.1  # less agreement than of the uniform state
         if (low, high) != (0.8, 40.0) or not (rises or frozen):
@@ -101,76 +117,62 @@ def evaluate(model, pair):
     return Evaluation(found.value, found.n_effective, found.entropy, first.labels(found.index))
 
 
-def check_model(model, relative_shift=None):
-    """Raise unless `model` clusters similarity matrices, and has a shift if a relative one is asked for."""
-    if isinstance(model, type) or not (hasattr(model, "anneal") and get_tags(model).input_tags.pairwise):
-        raise TypeError(
-            f"model={model!r} is not accepted; accepted are gencap's estimators that cluster similarity matrices"
-        )
-    if relative_shift is not None:
-        check_number("relative_shift", relative_shift)
-        if "shift" not in model.get_params():
-            raise ValueError(f"relative_shift={relative_shift} for {model!r}, accepted are models with a shift")
+def _unit(model, X):  # TODO(contract): every model has `unit`
+    return model.unit(X) if hasattr(model, "unit") else model.anneal(X).unit
 
 
-def check_table(data):
+def check_table(X):
     """Return a table as finite float64, or raise; missing values are counted."""
-    data = as_array("data", data, np.float64)
-    if np.isnan(data).any():
-        raise ValueError(f"data has {np.isnan(data).sum()} missing values (NaN), accepted is none: impute them first")
-    return check_vectors("data", data)
+    X = as_array("X", X, np.float64)
+    if np.isnan(X).any():
+        raise ValueError(f"X has {np.isnan(X).sum()} missing values (NaN), accepted is none: impute them first")
+    return check_vectors("X", X)
 
 
-def check_protocol(protocol):
-    """Return a protocol as a callable (data, random_state=) -> Views."""
+def make_views(X, protocol, random_state):
+    """Views of a table by a protocol: its name, or a callable (X, random_state=) -> Views."""
     if not callable(protocol):
-        return PROTOCOLS[check_option("protocol", protocol, tuple(PROTOCOLS))]
+        protocol = PROTOCOLS[check_option("protocol", protocol, tuple(PROTOCOLS))]
     try:
         inspect.signature(protocol).bind(None, random_state=None)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"protocol={protocol!r} is not called as (data, random_state=...): {error}") from None
-    return protocol
-
-
-def make_views(data, protocol, random_state):
-    """Views of a table by a protocol (a callable)."""
-    views = protocol(data, random_state=random_state)
+        raise TypeError(f"protocol={protocol!r} is not called as (X, random_state=...): {error}") from None
+    views = protocol(X, random_state=random_state)
     if not isinstance(views, Views):
         raise TypeError(f"protocol {protocol!r} returned {type(views).__name__}, accepted are Views")
     return views
 
 
-@cache
-def _code():
-    """Hash of the library: kept results of another one do not count."""
-    return joblib.hash([path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py"))])
+def _positive(model):  # TODO(contract): AdaptiveRatioCut says by its tag that it means similarities >= 0
+    return get_tags(model).input_tags.positive_only or type(model).__name__ == "AdaptiveRatioCut"
 
 
-def evaluate_over(model, views, measure, n_clusters, relative_shift=None, folder=None, key=None):
+def evaluate_over(model, views, measure, n_clusters, relative_shift, per_object, folder, key):
     """Rows (dict) of a model on views for every number of clusters: one task of a parallel run.
 
-    With a key (of model and versions, see `run_parallel`), every row is a file in `folder`, named by a hash of all that
-    it depends on, and read when it exists.
+    A model on similarities gets those of the views by `measure`, any other the views themselves. With a key (of model
+    and versions, see `evaluate_all`), every row is a file in `folder`, named by a hash of all that it depends on, and
+    read when it exists.
     """
-    rows, pair = [], None
+    rows, pair, pairwise = [], None, get_tags(model).input_tags.pairwise
+    arrays = take_objects(per_object, len(views.data), views.rows1, views.rows2)
     if key:
-        arrays = (views.first, views.second, views.data, views.rows1, views.rows2)[
-            : 5 if measure == "path_union" else 2
-        ]
+        parts = views.first, views.second, views.data, views.rows1, views.rows2
         # What a worker gets has other strides, or is a memory map, and would have another hash.
-        known = [np.ascontiguousarray(array) for array in arrays]
-        known = joblib.hash((known, measure, relative_shift, _code(), key))
+        parts = [np.ascontiguousarray(part) for part in parts[: 5 if measure == "path_union" else 2]]
+        key = joblib.hash((parts, arrays, measure if pairwise else None, relative_shift, key))
     with one_thread():
         for k in n_clusters:
-            ready = clone(model).set_params(n_clusters=k)
-            path = key and Path(folder) / f"{joblib.hash((known, int(k)))}.json"
+            path = key and Path(folder) / f"{joblib.hash((key, int(k)))}.json"
             row = _stored(path)
             if row is None:
                 if pair is None:
-                    pair = views.similarities(measure, positive=_positive(model))
+                    positive = _positive(model)
+                    pair = views.similarities(measure, positive=positive) if pairwise else (views.first, views.second)
+                ready = clone(model).set_params(n_clusters=k)
                 if relative_shift is not None:
                     ready.set_params(shift=pair.shift(relative_shift))
-                row = _row(ready, pair, relative_shift)
+                row = _row(ready, pair, arrays, relative_shift)
                 if path:
                     with replacing(path, "w") as stream:
                         json.dump(row, stream)
@@ -178,22 +180,14 @@ def evaluate_over(model, views, measure, n_clusters, relative_shift=None, folder
     return rows
 
 
-def _positive(model):
-    """Whether similarities are made >= 0: a ratio cut accepts negative ones, but means something else by them."""
-    return get_tags(model).input_tags.positive_only or isinstance(model, AdaptiveRatioCut)
-
-
-def _row(model, pair, relative_shift):
-    shift = model.get_params().get("shift")
-    start = time.process_time()
-    found = evaluate(model, pair)
+def _row(model, pair, arrays, relative_shift):
+    start, shift = time.process_time(), model.get_params().get("shift", np.nan)
+    found = _evaluated(model, pair, arrays)
     seconds = time.process_time() - start
-    if shift is None:
-        shift = relative_shift = np.nan
-    elif relative_shift is None:
-        relative_shift = pair.relative(shift)
-    values = dict(capacity=found.value, n_effective=found.n_effective, entropy=found.entropy)
-    return values | dict(shift=float(shift), relative_shift=float(relative_shift), seconds=seconds)
+    if relative_shift is None:
+        relative_shift = pair.relative(shift) if shift == shift and isinstance(pair, SimilarityPair) else np.nan
+    values = found.value, found.n_effective, found.entropy, float(shift), float(relative_shift), seconds
+    return dict(zip(RESULTS, values, strict=True))
 
 
 def _stored(path):
@@ -206,11 +200,11 @@ def _stored(path):
 
 def check_folder(folder):
     """Make the folder of kept results, or raise OSError or TypeError."""
-    if folder:
-        try:
+    try:
+        if folder:
             Path(folder).mkdir(parents=True, exist_ok=True)
-        except (OSError, TypeError) as error:
-            raise type(error)(f"folder={folder!r}: {error}; accepted is a folder, made if need be") from None
+    except (OSError, TypeError) as error:
+        raise type(error)(f"folder={folder!r}: {error}; accepted is a folder, made if need be") from None
 
 
 def _key(model, folder):
@@ -225,12 +219,9 @@ def _key(model, folder):
         )
 
 
-def run_parallel(tasks, total, n_jobs, progress, desc, folder):
-    """Results of `evaluate_over` for every tuple of arguments, in order; an exception leaves no worker running.
+def evaluate_all(tasks, total, folder, **options):
+    """Results of `evaluate_over` for every tuple of arguments, in order; `options` as for `map_with_bar`.
 
     What is kept in `folder` is keyed here: a worker does not have the globals of the session.
     """
-    calls = (delayed(evaluate_over)(*task, folder, _key(task[0], folder)) for task in tasks)
-    done = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
-    with closing(done):
-        return list(tqdm(done, total=total, desc=desc, disable=not progress))
+    return map_with_bar(evaluate_over, ((*t, folder, _key(t[0], folder)) for t in tasks), total=total, **options)

@@ -2,7 +2,7 @@
 
 A name says nothing about a class that is being worked on. What a notebook or a module of the user's own defines is
 therefore followed as Python runs it: byte code, defaults, enclosed values, class attributes, and the globals that are
-read, with their own code in turn. What is installed counts by its version, gencap itself by its files (see `nulls`).
+read, with their own code in turn. What is installed counts by its version, gencap itself by its files.
 """
 
 import dis
@@ -36,7 +36,12 @@ def made_by(obj):
     Exception
         Of any kind, where something cannot be followed: compiled code, an open file, a lock.
     """
-    return _Maker().hash((platform.python_version(), [version(name) for name in PACKAGES], obj))
+    return _Maker().hash((platform.python_version(), [version(name) for name in PACKAGES], _library(), obj))
+
+
+@functools.cache
+def _library():
+    return [path.read_bytes() for path in sorted(Path(__file__).parents[1].rglob("*.py"))]
 
 
 def _own(name):

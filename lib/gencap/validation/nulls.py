@@ -16,33 +16,35 @@ is conservative there: with N=20, D=10, R=9, P(p <= .1) was .075 to .090 for "pe
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils import get_tags
 
 from ..checks import check_integer, check_offered, check_option, check_seed, generator
 from ..views.protocols import MEASURES, Views
-from .evaluation import ROUNDING, check_folder, check_model, check_protocol, check_table, make_views, run_parallel
+from .evaluation import ROUNDING, check_folder, check_table, evaluate_all, make_views
+from .selection import check_model
 
 
-def permuted_table(data, random_state=None):
+def permuted_table(X, random_state=None):
     """The table with the values of every row in an independent random order.
 
     Parameters
     ----------
-    data : array_like, shape (N, D)
+    X : array_like, shape (N, D)
     random_state : int, numpy.random.Generator or None
 
     Returns
     -------
     ndarray, shape (N, D)
     """
-    return generator(random_state).permuted(check_table(data), axis=1)
+    return generator(random_state).permuted(check_table(X), axis=1)
 
 
-def gaussian_table(data, random_state=None):
+def gaussian_table(X, random_state=None):
     """A table of the same shape, its rows from one Gaussian with the column means and covariance of the data.
 
     Parameters
     ----------
-    data : array_like, shape (N, D)
+    X : array_like, shape (N, D)
         N >= 2; a singular covariance is accepted.
     random_state : int, numpy.random.Generator or None
 
@@ -50,21 +52,24 @@ def gaussian_table(data, random_state=None):
     -------
     ndarray, shape (N, D)
     """
-    data = check_table(data)
-    if len(data) < 2:
-        raise ValueError("data has 1 object, accepted are 2 and more: one has no covariance")
-    mean, covariance = data.mean(axis=0), np.atleast_2d(np.cov(data, rowvar=False))
-    return generator(random_state).multivariate_normal(mean, covariance, len(data), "ignore", method="eigh")
+    X = check_table(X)
+    if len(X) < 2:
+        raise ValueError("X has 1 object, accepted are 2 and more: one has no covariance")
+    covariance = np.atleast_2d(np.cov(X, rowvar=False))
+    return generator(random_state).multivariate_normal(X.mean(axis=0), covariance, len(X), "ignore", method="eigh")
 
 
 NULLS = {"permuted": permuted_table, "gaussian": gaussian_table}
 
 
 def null_views(views, null, measure, rng):
-    """Views of a table without clusters, made as `views` were; its rows may lack a correlation where theirs do not."""
+    """Views of a table without clusters, made as `views` were; its rows may lack a correlation where theirs do not.
+
+    `measure` is empty where no model asks for similarities.
+    """
     again = views.remake(NULLS[null](views.data, rng), rng)
     try:
-        again._check_rows(measure)
+        again.check_rows(measure)
     except ValueError as error:
         raise ValueError(f"a {null!r} table by {measure!r}: {error}; use another null or measure") from None
     return again
@@ -82,6 +87,14 @@ class CapacityNull:
         Capacity of the data, bits per object.
     null : ndarray, shape (R, L)
         Capacities of R null tables.
+    mean, spread : ndarray, shape (L,)
+        Mean of the null, and its standard deviation; NaN with one repeat.
+    excess : ndarray, shape (L,)
+        Observed minus the mean of the null, bits per object.
+    p_value : ndarray, shape (L,)
+        (1 + #{null >= observed}) / (R + 1) for every number of clusters.
+    p_value_max : float
+        The same for the largest capacity over all numbers of clusters, so that choosing among them is paid for.
     """
 
     kind: str
@@ -89,30 +102,13 @@ class CapacityNull:
     observed: np.ndarray
     null: np.ndarray
 
-    @property
-    def mean(self):
-        """Mean of the null, shape (L,)."""
-        return self.null.mean(axis=0)
-
-    @property
-    def spread(self):
-        """Standard deviation of the null, shape (L,); NaN with one repeat."""
-        return self.null.std(axis=0, ddof=1) if len(self.null) > 1 else np.full(self.null.shape[1], np.nan)
-
-    @property
-    def excess(self):
-        """Observed minus the mean of the null, bits per object, shape (L,)."""
-        return self.observed - self.mean
-
-    @property
-    def p_value(self):
-        """(1 + #{null >= observed}) / (R + 1) for every number of clusters, shape (L,)."""
-        return (1 + (self.null >= self.observed - ROUNDING).sum(axis=0)) / (len(self.null) + 1)
-
-    @property
-    def p_value_max(self):
-        """The same for the largest capacity over all numbers of clusters, so that choosing among them is paid for."""
-        return float((1 + (self.null.max(axis=1) >= self.observed.max() - ROUNDING).sum()) / (len(self.null) + 1))
+    def __post_init__(self):
+        repeats, self.mean = len(self.null), self.null.mean(axis=0)
+        self.spread = self.null.std(axis=0, ddof=1) if repeats > 1 else np.full(self.mean.shape, np.nan)
+        self.excess = self.observed - self.mean
+        self.p_value = (1 + (self.null >= self.observed - ROUNDING).sum(axis=0)) / (repeats + 1)
+        best = self.null.max(axis=1) >= self.observed.max() - ROUNDING
+        self.p_value_max = float((1 + best.sum()) / (repeats + 1))
 
     def __repr__(self):
         best = int(self.observed.argmax())
@@ -125,13 +121,15 @@ class CapacityNull:
 
 def capacity_null(
     model,
-    views_or_data,
+    X,
+    n_clusters=None,
+    *,
     protocol=None,
     null="permuted",
     measure="correlation",
-    n_clusters=None,
     n_repeats=19,
     relative_shift=None,
+    per_object=None,
     random_state=None,
     n_jobs=None,
     folder=None,
@@ -141,22 +139,25 @@ def capacity_null(
 
     Parameters
     ----------
-    model : estimator on similarity matrices
-        Its own `random_state` is used for data and nulls alike; give it a seed for repeatable numbers.
-    views_or_data : Views, or array_like of shape (N, D)
-    protocol : callable (data, random_state=) -> Views, "interleave", "random_split", or None
+    model : estimator with `anneal`
+        On similarities, or on vectors or tables: those see the views themselves. Its own `random_state` is used for
+        data and nulls alike; give it a seed for repeatable numbers.
+    X : Views, or array_like of shape (N, D)
+    n_clusters : int, iterable of int, or None
+        A curve over K; None takes the model's own.
+    protocol : callable (X, random_state=) -> Views, "interleave", "random_split", or None
         For a table; views bring theirs.
     null : {"permuted", "gaussian"}
         See the head of this room. The Gaussian is the harder one: it keeps what correlated columns alone explain.
     measure : str
-        As in `Views.similarities`.
-    n_clusters : int, sequence of int, or None
-        A curve over K; None takes the model's own.
+        As in `Views.similarities`, for models on similarities.
     n_repeats : int
         Null tables R; the smallest p-value is 1 / (R + 1).
     relative_shift : float or None
         D_0 / median distance, turned into the model's absolute shift for every pair of views. Without it `shift` is
         used as it is, which means something else in the null: its distances are others.
+    per_object : dict name -> array_like of shape (N, ...), or None
+        What the model's `fit` and `anneal` take for every row of the table; it stays with the row in the null tables.
     random_state : int, numpy.random.Generator or None
     n_jobs : int or None
         Worker processes (joblib); the result does not depend on it.
@@ -173,30 +174,35 @@ def capacity_null(
     ------
     ValueError
         Missing values, n_repeats < 1, unknown null, measure or protocol, a protocol beside views, relative_shift for
-        a model without shift, or anything that protocol and model refuse.
+        a model without shift, arrays per object of another length, or anything that protocol and model refuse.
     TypeError
-        A model that does not cluster similarity matrices.
+        A model without `anneal`.
     OSError
         The folder cannot be made.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.repeat(np.eye(3, 6), 8, axis=0) + 0.1 * np.random.default_rng(0).standard_normal((24, 6))
+    >>> model = gc.AnnealedKMeans(3, random_state=0)
+    >>> found = gc.capacity_null(model, gc.replicates(X, X), n_repeats=4, random_state=0, progress=False)
+    >>> found.p_value_max, bool(found.excess[0] > 1)
+    (0.2, True)
     """
     check_model(model, relative_shift)
     check_option("null", null, tuple(NULLS))
     check_option("measure", measure, MEASURES)
     check_integer("n_repeats", n_repeats)
     offered = check_offered(model.get_params()["n_clusters"] if n_clusters is None else n_clusters)
-    seeds = [np.random.default_rng(s) for s in np.random.SeedSequence(check_seed(random_state)).spawn(n_repeats + 1)]
-    views = views_or_data
-    if not isinstance(views, Views):
-        views = make_views(check_table(views), check_protocol(protocol), seeds[0])
+    rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(check_seed(random_state)).spawn(n_repeats + 1)]
+    if not isinstance(X, Views):
+        X = make_views(check_table(X), protocol, rngs[0])
     elif protocol is not None:
         raise ValueError(f"protocol={protocol!r} beside Views, accepted is None: the views' own is repeated")
     check_folder(folder)
-
-    def tasks():
-        yield model, views, measure, offered, relative_shift
-        for rng in seeds[1:]:
-            yield model, null_views(views, null, measure, rng), measure, offered, relative_shift
-
-    rows = run_parallel(tasks(), n_repeats + 1, n_jobs, progress, f"{null} null", folder)
-    capacities = np.array([[row["capacity"] for row in one] for one in rows])
+    seen = measure if get_tags(model).input_tags.pairwise else ""
+    views = (null_views(X, null, seen, rng) if number else X for number, rng in enumerate(rngs))
+    tasks = ((model, one, measure, offered, relative_shift, per_object) for one in views)
+    found = evaluate_all(tasks, len(rngs), folder, n_jobs=n_jobs, progress=progress, desc=f"{null} null")
+    capacities = np.array([[row["capacity"] for row in rows] for rows in found])
     return CapacityNull(null, np.array(offered), capacities[0], capacities[1:])

@@ -3,14 +3,17 @@
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import KFold
-from tqdm.auto import tqdm
 
-from .. import checks
-from ..checks import check_integer, check_offered
+from ..checks import check_integer, check_number, check_offered, check_same_order, check_seed
+from ..resources import map_with_bar
 from .capacity import generalization_capacity
+
+
+def listed(offered, values, form=".3f"):
+    """The values at the numbers offered, in words."""
+    return ", ".join(f"{k}: {value:{form}}" for k, value in zip(offered, values, strict=True))
 
 
 @dataclass(eq=False, repr=False)
@@ -36,8 +39,7 @@ class Selection:
     trajectories: list
 
     def __repr__(self):
-        pairs = ", ".join(f"{k}: {value:.3f}" for k, value in zip(self.offered, self.capacities, strict=True))
-        return f"Selection({self.n_clusters} clusters; bits per object {pairs})"
+        return f"Selection({self.n_clusters} clusters; bits per object {listed(self.offered, self.capacities)})"
 
 
 def twin(model):
@@ -47,18 +49,29 @@ def twin(model):
     """
     if "random_state" not in model.get_params():
         return model
-    own = np.random.SeedSequence(checks.check_seed(model.random_state)).generate_state(1)[0]
+    own = np.random.SeedSequence(check_seed(model.random_state)).generate_state(1)[0]
     return clone(model).set_params(random_state=int(own))
 
 
-def _evaluate(model, X1, X2, paired_start):
-    second = twin(model)
-    first = model.anneal(X1)
-    second = second.anneal(X2, betas=first.betas, init=first if paired_start else None)
+def check_model(model, relative_shift=None):
+    """Raise unless `model` can be annealed, and has a shift if a relative one is asked for."""
+    if isinstance(model, type) or not hasattr(model, "anneal") or "n_clusters" not in model.get_params():
+        raise TypeError(f"model={model!r} is not accepted; accepted are models with `anneal` and `n_clusters`")
+    if relative_shift is not None:
+        check_number("relative_shift", relative_shift)
+        if "shift" not in model.get_params():
+            raise ValueError(f"relative_shift={relative_shift} for {model!r}, accepted are models with a shift")
+
+
+def _evaluate(model, X1, X2, paired_start, per_object):
+    first = model.anneal(X1, **per_object)
+    second = twin(model).anneal(X2, betas=first.betas, init=first if paired_start else None, **per_object)
     return generalization_capacity(first, second), (first, second)
 
 
-def select_n_clusters(model, X1, X2, n_clusters, paired_start=False, tol=0.02, n_jobs=None, progress=True):
+def select_n_clusters(
+    model, X1, X2, n_clusters, *, paired_start=False, tol=0.02, per_object=None, n_jobs=None, progress=True
+):
     """Anneal a model on two data sets for every number of clusters offered, and select by capacity (000 Alg. 2).
 
     Data set 2 has a random state of its own, derived from the model's. The entropy of the capacity is taken where the
@@ -76,6 +89,8 @@ def select_n_clusters(model, X1, X2, n_clusters, paired_start=False, tol=0.02, n
         overlapping sources (000 chapter 6.1); with stiff models it leaks the answer from one set to the other.
     tol : float
         Differences of capacity (bits per object) that do not count.
+    per_object : dict name -> array_like of shape (N, ...), or None
+        What the model's `anneal` takes for every object; of both data sets.
     n_jobs : int or None
         Worker processes (joblib); the result does not depend on it.
     progress : bool
@@ -90,18 +105,23 @@ def select_n_clusters(model, X1, X2, n_clusters, paired_start=False, tol=0.02, n
     ValueError
         `n_clusters` is empty or repeats itself, labelled tables of the same objects in another order, or anything that
         `anneal` refuses.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> graphs = gc.datasets.planted_correlation_graphs(40, 3, noise=0.2, random_state=0)
+    >>> model = gc.CorrelationClustering(random_state=0)
+    >>> gc.select_n_clusters(model, *graphs, range(1, 5), progress=False).n_clusters
+    3
     """
-    offered = checks.check_offered(n_clusters)
-    checks.check_number("tol", tol, 0.0)
+    offered = check_offered(n_clusters)
+    check_number("tol", tol, 0.0)
     if np.shape(X1)[:1] != np.shape(X2)[:1]:
         raise ValueError(f"X2 has shape {np.shape(X2)}, accepted are the same objects as in X1, {np.shape(X1)}")
-    checks.check_same_order("X2", X2, "X1", X1)
-    if not hasattr(model, "anneal"):
-        raise TypeError(f"model={model!r} is not accepted; accepted are gencap's estimators, which have `anneal`")
-    tasks = (delayed(_evaluate)(clone(model).set_params(n_clusters=k), X1, X2, paired_start) for k in offered)
-    done = tqdm(
-        Parallel(n_jobs=n_jobs, return_as="generator")(tasks), total=len(offered), desc="clusters", disable=not progress
-    )
+    check_same_order("X2", X2, "X1", X1)
+    check_model(model)
+    calls = ((clone(model).set_params(n_clusters=k), X1, X2, paired_start, per_object or {}) for k in offered)
+    done = map_with_bar(_evaluate, calls, total=len(offered), desc="clusters", n_jobs=n_jobs, progress=progress)
     results, trajectories = map(list, zip(*done, strict=True))
     capacities = np.array([result.value for result in results])
     good = [k for k, value in zip(offered, capacities, strict=True) if value >= capacities.max() - tol]
@@ -118,9 +138,9 @@ class RankSelection:
         The chosen rank (number of factors); the median where the rule is repeated on random splits.
     ranks : ndarray of int, shape (R,)
         The ranks offered.
-    costs : ndarray, shape (n_splits, R)
+    costs : ndarray, shape (n_repeats, R)
         The rule's score at every rank in every repetition; the unit is the rule's own.
-    selected : ndarray of int, shape (n_splits,)
+    selected : ndarray of int, shape (n_repeats,)
         The rank each repetition would choose alone.
     """
 
@@ -131,13 +151,13 @@ class RankSelection:
 
 
 def argmins(costs):
-    """Smallest rank within rounding of the least cost, for each line of (n_splits, R)."""
+    """Smallest rank within rounding of the least cost, for each line of (n_repeats, R)."""
     least = costs.min(axis=1, keepdims=True)
     return 1 + np.argmax(costs <= least + 1e-12 * np.abs(costs).max(axis=1, keepdims=True), axis=1)
 
 
 def select_n_roles(
-    model, X, n_components, n_folds=5, mapping="nearest", random_state=None, n_jobs=None, progress=False
+    model, X, n_components, *, n_folds=5, mapping="nearest", random_state=None, n_jobs=None, progress=True
 ):
     """Number of roles by cross-validated transfer cost: the smallest within one standard error of the least.
 
@@ -155,31 +175,29 @@ def select_n_roles(
     random_state : int or None
         For the folds and for ties.
     n_jobs : int or None
-        Parallel fits, as in joblib.
+        Worker processes (joblib).
     progress : bool
-        Show a bar.
+        Show a progress bar.
 
     Returns
     -------
     RankSelection
         `costs` (n_folds, R) in bits a row.
 
-    Source
-    ------
-    002 section 5 and Figure 4.
+    References
+    ----------
+    Document 002, section 5 and Figure 4.
     """
     X = np.asarray(X)
     offered = np.array(check_offered(n_components, name="n_components"))
     check_integer("n_folds", n_folds, 2, len(X), "n_samples")
-    folds = list(KFold(n_folds, shuffle=True, random_state=random_state).split(X))
-    tasks = (
-        delayed(_fold_cost)(clone(model).set_params(n_components=int(k)), X[train], X[test], mapping, random_state)
-        for train, test in folds
+    calls = [
+        (clone(model).set_params(n_components=int(k)), X[train], X[test], mapping, random_state)
+        for train, test in KFold(n_folds, shuffle=True, random_state=random_state).split(X)
         for k in offered
-    )
-    finished = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-    costs = np.array(list(tqdm(finished, total=n_folds * len(offered), disable=not progress, leave=False)))
-    costs = costs.reshape(n_folds, len(offered))
+    ]
+    costs = map_with_bar(_fold_cost, calls, desc="folds", n_jobs=n_jobs, progress=progress)
+    costs = np.reshape(costs, (n_folds, len(offered)))
     return RankSelection(one_standard_error_rank(costs, offered), offered, costs, offered[argmins(costs) - 1])
 
 

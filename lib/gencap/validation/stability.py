@@ -9,13 +9,11 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from .. import checks
-from ..kernels.similarity import QUADRATIC
-from ..models.similarity import SimilarityClustering
 from ..resources import one_thread
-from ..views.protocols import random_halves
+from ..views.protocols import random_halves, take_objects
 from .agreement import align_labels
 from .selection import twin
-from .transfer import coldest_labels, map_nearest_cluster, transfer_labels
+from .transfer import coldest_labels, transfer_labels
 
 
 @dataclass(frozen=True)
@@ -46,14 +44,16 @@ def disagreement(labels1, labels2, n_clusters):
         Values in 0..n_clusters-1.
     n_clusters : int
 
-    Source: document 004, section 7.3, step 3.
+    References
+    ----------
+    Document 004, section 7.3, step 3.
     """
     checks.check_same_order("labels2", labels2, "labels1", labels1)
     labels1 = checks.check_labels("labels1", labels1, n_clusters=checks.check_integer("n_clusters", n_clusters))
     return float((align_labels(labels1, labels2, n_clusters) != labels1).mean())
 
 
-def relative_instability(labels1, labels2, n_clusters, n_random=20, random_state=None):
+def relative_instability(labels1, labels2, n_clusters, *, n_repeats=20, random_state=None):
     """Disagreement of two labelings of the same objects, relative to guessing (004 section 7.3, step 4).
 
     Parameters
@@ -62,7 +62,7 @@ def relative_instability(labels1, labels2, n_clusters, n_random=20, random_state
         One clustering carried over to the objects of a data set, and that data set's own clustering.
     n_clusters : int
         Number of clusters K offered; every cluster is guessed with probability 1/K.
-    n_random : int
+    n_repeats : int
         Pairs of random labelings that are drawn.
     random_state : int, numpy.random.Generator or None
 
@@ -74,19 +74,19 @@ def relative_instability(labels1, labels2, n_clusters, n_random=20, random_state
     Raises
     ------
     ValueError
-        Labels of different lengths or outside 0..K-1, `n_random` < 1.
+        Labels of different lengths or outside 0..K-1, `n_repeats` < 1.
 
     Notes
     -----
     The best renaming lets even random labelings agree on more than 1/K of few objects; with two clusters
     1/2 - 1/sqrt(2 pi N) of them differ. Hence guessing is sampled, at the number of objects at hand.
     """
-    return _relative([disagreement(labels1, labels2, n_clusters)], len(labels1), n_clusters, n_random, random_state)
+    return _relative([disagreement(labels1, labels2, n_clusters)], len(labels1), n_clusters, n_repeats, random_state)
 
 
-def _relative(found, n_objects, n_clusters, n_random, random_state):
+def _relative(found, n_objects, n_clusters, n_repeats, random_state):
     rng = checks.generator(random_state)
-    drawn = rng.integers(n_clusters, size=(checks.check_integer("n_random", n_random), 2, n_objects))
+    drawn = rng.integers(n_clusters, size=(checks.check_integer("n_repeats", n_repeats), 2, n_objects))
     guessing = float(np.mean([disagreement(*pair, n_clusters) for pair in drawn]))
     value = float(np.mean(found))
     if guessing == 0:
@@ -95,33 +95,32 @@ def _relative(found, n_objects, n_clusters, n_random, random_state):
             "labels never disagree",
             stacklevel=3,
         )
-        return Instability(float("nan"), value, guessing)
-    return Instability(value / guessing, value, guessing)
+    return Instability(value / guessing if guessing else np.nan, value, guessing)
 
 
-def instability(model, X, X2=None, n_splits=10, n_random=20, random_state=None):
+def instability(model, X, X2=None, *, n_repeats=10, per_object=None, random_state=None):
     """Instability index of a clustering method: how often a transferred clustering differs from the own one.
 
     Parameters
     ----------
     model : estimator
-        Any clustering of this package on similarity matrices, or an estimator on vectors with `predict` and the
-        parameter `n_clusters` or `n_components` (mixtures). It is not changed.
+        Any model of this package, or an estimator on vectors with `predict` and the parameter `n_clusters` or
+        `n_components` (mixtures). It is not changed.
     X : array_like or scipy.sparse matrix
         Similarities (N, N) or vectors (N, D).
     X2 : array_like or scipy.sparse matrix, optional
         The same objects in the same order measured again. Without it X is split at random into disjoint halves.
-    n_splits : int
+    n_repeats : int
         Random splits that are averaged (one pair with X2).
-    n_random : int
-        Pairs of random labelings for the normaliser.
+    per_object : dict name -> array_like of shape (N, ...), or None
+        What the model's `fit` takes for every object.
     random_state : int, numpy.random.Generator or None
         Draws splits and random labelings; the model has its own.
 
     Returns
     -------
     Instability
-        NaN for one cluster, with a warning that says why.
+        Relative to 20 guesses; NaN for one cluster, with a warning that says why.
 
     Raises
     ------
@@ -130,53 +129,49 @@ def instability(model, X, X2=None, n_splits=10, n_random=20, random_state=None):
 
     Notes
     -----
-    The classifier that carries labels over is the model's own: `predict` for vectors, the nearest cluster for
-    similarities (by sums for quadratic models, by means for normalised ones).
+    The classifier that carries labels over is the model's own: `predict` for vectors, the cluster of least potential
+    for similarities.
 
-    Source: document 004, section 7.3; Lange, Roth, Braun and Buhmann, Neural Computation 16 (2004).
+    References
+    ----------
+    Document 004, section 7.3; Lange, Roth, Braun and Buhmann, Neural Computation 16 (2004).
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.repeat([[0.0, 0], [8, 0]], 20, axis=0) + np.random.default_rng(0).random((40, 2))
+    >>> gc.instability(gc.AnnealedKMeans(2, random_state=0), X, n_repeats=2, random_state=0).value
+    0.0
     """
-    n_clusters, model = _n_clusters(model), clone(model)
-    rng = checks.generator(random_state)
+    names = [name for name in ("n_clusters", "n_components") if hasattr(model, name)]
+    if not names:
+        raise ValueError(f"model {type(model).__name__} has neither n_clusters nor n_components")
+    n_clusters = checks.check_integer(names[0], getattr(model, names[0]))
     pairwise = get_tags(model).input_tags.pairwise
-    compare = _compare_similarities if pairwise else _compare_vectors
+    if not pairwise and not hasattr(model, "predict"):
+        raise ValueError(f"model {type(model).__name__} has no predict, which carries labels over to new vectors")
+    rng = checks.generator(random_state)
     checks.check_same_order("X2", X2, "X", X)
     check, dtype = (checks.check_similarity, np.float32) if pairwise else (checks.check_vectors, np.float64)
     X = check("X", X, dtype)
     if X2 is None:
         checks.check_n_clusters(n_clusters, X.shape[0] // 2)
-        pairs = [random_halves(X, pairwise, rng) for _ in range(checks.check_integer("n_splits", n_splits))]
-        n_objects = X.shape[0] // 2
+        pairs = [random_halves(X, pairwise, rng) for _ in range(checks.check_integer("n_repeats", n_repeats))]
     else:
-        X2 = check("X2", X2, dtype)
+        X2, cross, everyone = check("X2", X2, dtype), None, np.arange(X.shape[0])
         checks.check_same_shape("X2", X2, "X", X)
-        cross = X2
         if pairwise:  # no object votes for its own cluster
             loops = scipy.sparse.diags_array(X2.diagonal())
             cross = X2 - (loops if scipy.sparse.issparse(X2) else loops.toarray())
-        pairs, n_objects = [(X, X2, cross)], X.shape[0]
-    found = [compare(model, n_clusters, *pair) for pair in pairs]
-    return _relative(found, n_objects, n_clusters, n_random, rng)
-
-
-def _n_clusters(model):
-    for name in ("n_clusters", "n_components"):
-        if hasattr(model, name):
-            return checks.check_integer(name, getattr(model, name))
-    raise ValueError(f"model {type(model).__name__} has neither n_clusters nor n_components")
-
-
-def _compare_similarities(model, n_clusters, X1, X2, cross):
-    labels1, labels2 = coldest_labels(model, X1), coldest_labels(twin(model), X2)
-    if isinstance(model, SimilarityClustering) and model._rule().kind == QUADRATIC:
-        carried = transfer_labels(model, labels1, X1, cross)
-    else:
-        carried = map_nearest_cluster(cross, labels1, n_clusters, average=True)
-    return disagreement(labels2, carried, n_clusters)
-
-
-def _compare_vectors(model, n_clusters, X1, X2, cross=None):
-    if not hasattr(model, "predict"):
-        raise ValueError(f"model {type(model).__name__} has no predict, which carries labels over to new vectors")
-    with one_thread():
-        carried, own = (clone(one).fit(vectors).predict(X2) for one, vectors in ((model, X1), (twin(model), X2)))
-    return disagreement(own, carried, n_clusters)
+        pairs = [(X, X2, cross, everyone, everyone)]
+    found = []
+    for X1, X2, cross, *rows in pairs:
+        first, second = take_objects(per_object, X.shape[0], *rows)
+        with one_thread():
+            fitted = clone(model).fit(X1, **first)
+            if pairwise:
+                own, carried = coldest_labels(twin(model), X2, second), transfer_labels(fitted, cross)
+            else:
+                own, carried = clone(twin(model)).fit(X2, **second).predict(X2), fitted.predict(X2)
+        found.append(disagreement(own, carried, n_clusters))
+    return _relative(found, X2.shape[0], n_clusters, 20, rng)

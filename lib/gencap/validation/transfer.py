@@ -4,33 +4,34 @@ A transfer has two parts: a *mapping* carries the solution of data set 1 to the 
 own cost judges it there. A solution that has fitted the noise of data set 1 is dear on data set 2; the number of
 clusters of least transfer cost is selected.
 
-On similarities a mapping is a labelling (the functions `map_...`). On vectors it is a matrix M of probabilities, one
-distribution over the clusters of data set 1 for every object of data set 2, and k-means costs
+On similarities a mapping is a labelling, and the model's `cost` judges it. On vectors it is a matrix M of
+probabilities, one distribution over the clusters of data set 1 for every object of data set 2, and costs
 
-    R^T = mean_i' sum_k M[i', k] d(mu_k, x2_i')                                (002 Eq. 3, 11 to 14; 000 Eq. 29 to 33)
+    R^T = mean_i' sum_k M[i', k] h_k(x2_i')                                    (002 Eq. 3, 11 to 14; 000 Eq. 29 to 33)
 
-with d the squared Euclidean distance, which is Hamming's for Boolean data and rounded centroids. Mixtures need no
-mapping: their density judges any object.
+with the model's own potentials h, for k-means the squared distances to its centroids. Mixtures need no mapping: their
+density judges any object.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
-from joblib import Parallel, delayed
 from scipy.spatial.distance import cdist
+from scipy.special import softmax
 from sklearn.base import clone
-from tqdm.auto import tqdm
+from sklearn.utils import get_tags
 
 from .. import checks
 from ..kernels.similarity import QUADRATIC
-from ..models.pairwise import PairwiseClustering
-from ..models.similarity import SimilarityClustering
-from ..resources import one_thread
-from ..trajectory import Trajectory, one_hot, softmax
+from ..resources import map_with_bar, one_thread
+from ..trajectory import Trajectory, one_hot
 from ..views.measures import map_rows, match_objects
-from ..views.protocols import random_halves
-from .selection import one_standard_error_rank
+from ..views.protocols import random_halves, take_objects
+from .selection import listed, one_standard_error_rank
+
+MAPPINGS = ("nearest_cluster", "hungarian", "identity", "nearest_object", "soft", "soft_object")
+ON_SIMILARITIES, ON_MIXTURES = MAPPINGS[:3], MAPPINGS[:1]
 
 
 def transfer_costs(trajectory, X2):
@@ -65,12 +66,8 @@ def transfer_costs(trajectory, X2):
     wanted = (trajectory.n_objects, trajectory.centroids.shape[2])
     if X2.shape != wanted:
         raise ValueError(f"X2 has shape {X2.shape}, accepted is the shape of data set 1, {wanted}")
-    return np.array(
-        [
-            (probabilities * cdist(X2, centroids, "sqeuclidean")).sum() / len(X2)
-            for probabilities, centroids in zip(trajectory.probabilities, trajectory.centroids, strict=True)
-        ]
-    )
+    steps = zip(trajectory.probabilities, trajectory.centroids, strict=True)
+    return np.array([(P * cdist(X2, centroids, "sqeuclidean")).sum() / len(X2) for P, centroids in steps])
 
 
 def _check_cross(cross, n_objects):
@@ -84,169 +81,98 @@ def _check_cross(cross, n_objects):
     return cross
 
 
-def map_nearest_cluster(cross, labels1, n_clusters, shift=0.0, average=False):
-    """Put every object of data set 2 into the cluster of data set 1 that it is most similar to (002 Eq. 9-10).
-
-    The distance H(i', v) of the source is the weight of the disagreements that i' would add to cluster v. It equals
-    a constant minus the sum of the similarities between i' and v, so the most similar cluster is the nearest.
+def coldest_labels(model, X, per_object=None):
+    """Labels of `model.fit(X)`; models that heat from the cold end do without the rest of their path.
 
     Parameters
     ----------
-    cross : array_like or scipy.sparse matrix, shape (N2, N1)
-        Similarities of the objects of data set 2 with those of data set 1.
-    labels1 : array_like of int, shape (N1,)
-    n_clusters : int
-        K; empty clusters are left out, since their sum 0 would win wherever all others are negative.
-    shift : float
-        Added to every similarity.
-    average : bool
-        Compare mean similarities instead of sums, for models whose cost divides by the size of the clusters.
+    model : estimator
+        It is not changed.
+    X : array_like or scipy.sparse matrix
+        Similarities (N, N) or vectors (N, D), as the model takes them.
+    per_object : dict name -> array_like of shape (N, ...), or None
+        What the model's `fit` takes for every object.
 
     Returns
     -------
-    ndarray of int, shape (N2,)
-
-    Raises
-    ------
-    ValueError
-        Shapes that do not fit, NaN or infinite values, labels outside 0..K-1.
+    ndarray of int, shape (N,)
     """
-    n_clusters = checks.check_integer("n_clusters", n_clusters)
-    labels1 = checks.check_labels("labels1", labels1, n_clusters=n_clusters)
-    cross = _check_cross(cross, labels1.size)
-    size = np.bincount(labels1, minlength=n_clusters)
-    fields = cross @ one_hot(labels1, n_clusters) + shift * size
-    if average:
-        fields /= np.maximum(size, 1)
-    fields[:, size == 0] = -np.inf
-    return fields.argmax(axis=1)
+    model = clone(model)
+    if hasattr(model, "coldest_labels"):
+        return model.coldest_labels(X, **(per_object or {}))
+    if hasattr(model, "_rule") and not getattr(model, "embedding", False):  # TODO(contract): an embedding cools
+        return model.anneal(X, betas=[20 * model.unit(X)]).labels(-1)
+    return model.fit(X, **(per_object or {})).labels_
 
 
-def map_hungarian(cross, X1):
-    """Assign every object of data set 2 an object of data set 1 of its own (000 Eq. 26).
-
-    Two objects are alike if they have alike similarities with all objects of data set 1: the sum of the squared
-    Euclidean distances between row i' of `cross` and row i of `X1` is smallest.
-
-    Parameters
-    ----------
-    cross : array_like, shape (N1, N1)
-        Similarities of the objects of data set 2 (rows) with those of data set 1.
-    X1 : array_like, shape (N1, N1)
-
-    Returns
-    -------
-    ndarray of int, shape (N1,)
-        Object of data set 1 for each object of data set 2; a permutation.
-
-    Raises
-    ------
-    ValueError
-        Sparse input, data sets of different sizes, NaN or infinite values.
-    """
-    if scipy.sparse.issparse(cross) or scipy.sparse.issparse(X1):
-        raise ValueError("cross and X1 must be dense: the Hungarian mapping compares all pairs of rows")
-    X1 = checks.check_similarity("X1", X1, np.float64)
-    cross = _check_cross(cross, len(X1))
-    if len(cross) != len(X1):
-        raise ValueError(f"cross has shape {cross.shape}, accepted is {X1.shape}: a one-to-one mapping")
-    return match_objects(cross, X1, "squared_euclidean")
-
-
-def coldest_labels(model, X):
-    """Labels of `model.fit(X)`; models that heat from the cold end do without the rest of their path."""
-    if isinstance(model, SimilarityClustering) and not getattr(model, "embedding", False):  # an embedding cools
-        return clone(model).anneal(X, betas=[20 * model.unit(X)]).labels(-1)
-    return clone(model).fit(X).labels_
-
-
-MAPPINGS = ("nearest_cluster", "hungarian", "identity")
-
-
-def transfer_labels(model, labels1, X1, cross=None, mapping="nearest_cluster"):
-    """Carry the labels of data set 1 over to the objects of data set 2.
-
-    Parameters
-    ----------
-    model : CorrelationClustering, MinCut or MaxCut; for "identity" also PairwiseClustering
-        Gives the number of clusters, the shift, and the sign of the similarities; needs no fit.
-    labels1 : array_like of int, shape (N1,)
-    X1 : array_like or scipy.sparse matrix, shape (N1, N1)
-    cross : array_like or scipy.sparse matrix, shape (N2, N1)
-        Similarities of the objects of data set 2 with those of data set 1; not needed for "identity".
-    mapping : {"nearest_cluster", "hungarian", "identity"}
-        `map_nearest_cluster`, `map_hungarian` (N1 = N2), or object by object (the same objects measured twice).
-
-    Returns
-    -------
-    ndarray of int, shape (N2,)
-
-    Raises
-    ------
-    ValueError
-        Any other model or mapping, a missing `cross`, shapes that do not fit.
-    """
-    checks.check_option("mapping", mapping, MAPPINGS)
-    rule = _transfer_rule(model, mapping)
-    n_objects = X1.shape[0] if hasattr(X1, "shape") else len(X1)
-    labels1 = checks.check_labels("labels1", labels1, n_objects, model.n_clusters)
-    if mapping == "identity":
-        return labels1
-    if cross is None:
-        raise ValueError(f"cross is missing: mapping={mapping!r} needs the similarities between the data sets")
-    if mapping == "hungarian":
-        return labels1[map_hungarian(cross, X1)]
-    cross = rule.scale * _check_cross(cross, labels1.size)
-    return map_nearest_cluster(cross, labels1, model.n_clusters, rule.scale * rule.shift)
-
-
-def _transfer_rule(model, mapping):
-    rule = model._rule() if isinstance(model, SimilarityClustering) else None
-    paired = mapping == "identity" and isinstance(model, PairwiseClustering)
-    if rule is None or not (rule.kind == QUADRATIC or paired):
-        raise ValueError(
-            f"model is {type(model).__name__}, accepted are quadratic models: CorrelationClustering, MinCut, MaxCut, "
-            "and with mapping='identity' PairwiseClustering"
+def potentials(model, X2):
+    """Potentials (N2, K) of new objects under a fitted model: its own, or squared distances to its centroids."""
+    if hasattr(model, "potentials"):
+        return model.potentials(X2)
+    if get_tags(model).input_tags.pairwise:  # TODO(contract)
+        sums, size = (
+            X2 @ one_hot(model.labels_, model.n_clusters),
+            np.bincount(model.labels_, minlength=model.n_clusters),
         )
-    return rule
+        if (rule := model._rule() if hasattr(model, "_rule") else None) and rule.kind == QUADRATIC:
+            return -rule.scale * (sums + rule.shift * size)
+        return -sums / np.maximum(size, 1)
+    if not hasattr(model, "cluster_centers_"):
+        raise ValueError(
+            f"model is {type(model).__name__}, accepted are models with potentials or centroids, and mixtures"
+        )
+    return cdist(X2, model.cluster_centers_, "sqeuclidean")
 
 
-def _cost_per_term(model, labels, X):
-    """Cost divided by the number of pairs, or of objects where clusters are normalised by their sizes."""
-    n_objects = labels.size
-    terms = n_objects if isinstance(model, PairwiseClustering) else n_objects * (n_objects - 1) / 2
-    return model.cost(labels, X) / terms
+def transfer_labels(model, X2):
+    """Put every new object into the cluster of least potential; one that is empty in the fitted solution never wins.
+
+    For correlation clustering this is the nearest cluster of 002 Eq. 9-10: the weight of the disagreements that an
+    object would add to a cluster is a constant minus the sum of the similarities between them.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted to data set 1.
+    X2 : array_like or scipy.sparse matrix
+        Similarities of the objects of data set 2 with those of data set 1, (N2, N1), or vectors (N2, D).
+
+    Returns
+    -------
+    ndarray of int, shape (N2,)
+
+    Raises
+    ------
+    ValueError
+        Shapes that do not fit, NaN or infinite values, a model without potentials or centroids.
+    """
+    if get_tags(model).input_tags.pairwise:
+        X2 = _check_cross(X2, model.labels_.size)
+    h = potentials(model, X2)
+    return np.where(np.bincount(model.labels_, minlength=h.shape[1]) > 0, h, np.inf).argmin(axis=1)
 
 
-VECTOR_MAPPINGS = ("nearest_cluster", "identity", "nearest_object", "hungarian", "soft", "soft_object")
-
-
-def one_cluster_cost(X1):
-    """Mean cost of an object when all of X1 (N, D) is one cluster: squared distance to the mean, or, for Boolean
-    data, number of bits that differ from the majority's."""
-    X1 = _check_rows("X1", X1)
-    centre = X1.mean(axis=0)
-    return float(((X1 - (centre > 0.5 if X1.dtype == bool else centre).astype(float)) ** 2).sum() / len(X1))
-
-
-def mapping_probabilities(mapping, X1, X2, labels1, centroids, factor=0.75):
+def mapping_probabilities(model, X1, X2, *, mapping="nearest_cluster", factor=0.75, per_object=None):
     """Probability that an object of data set 2 is mapped to each cluster of data set 1.
 
     Parameters
     ----------
+    model : estimator
+        Fitted to X1; with potentials of its own, or with centroids.
+    X1, X2 : array_like, shapes (N1, D) and (N2, D)
     mapping : str
-        "nearest_cluster": to the nearest centroid (002 Eq. 4, 000 Eq. 30).
+        "nearest_cluster": to the cluster of least potential (002 Eq. 4, 000 Eq. 30).
         "identity": row i of X2 is object i, the generative mapping of generated data (002 Eq. 5).
         "nearest_object": to the cluster of the nearest object (002 Eq. 1); ties are drawn at random.
-        "hungarian": to the cluster of an object of its own, least sum of distances (000 Eq. 26).
-        "soft": exp(-beta d) over the centroids (002 Eq. 14, 000 Eq. 32).
-        "soft_object": exp(-beta d) over the objects, then their clusters (002 Eq. 12 and 13).
-    X1, X2 : array_like, shapes (N1, D) and (N2, D)
-    labels1 : array_like of int, shape (N1,)
-    centroids : array_like, shape (K, D)
+        "hungarian": to the cluster of an object of its own, least sum of squared distances (000 Eq. 26).
+        "soft": exp(-beta h) over the clusters (002 Eq. 14, 000 Eq. 32).
+        "soft_object": exp(-beta d) over the objects, d their squared distance, then their clusters (002 Eq. 12 and 13).
     factor : float
-        Of the soft mappings: beta = factor / `one_cluster_cost(X1)`; the source has 0.75. Its R(s, X, 1) must be
-        read as the MEAN cost: with the sum beta is so small that every object belongs to all clusters.
+        Of the soft mappings: beta = factor / R, R the mean potential when all of X1 is one cluster; the source has
+        0.75. Its R(s, X, 1) must be read as the MEAN cost: with the sum beta is so small that every object belongs to
+        all clusters.
+    per_object : dict name -> array_like of shape (N1, ...), or None
+        What the model was fitted with.
 
     Returns
     -------
@@ -258,21 +184,22 @@ def mapping_probabilities(mapping, X1, X2, labels1, centroids, factor=0.75):
     ValueError
         Unknown mapping, shapes that do not fit ("identity": N1 = N2, "hungarian": N2 <= N1), factor < 0.
     """
-    checks.check_option("mapping", mapping, VECTOR_MAPPINGS)
-    X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
-    centroids = checks.check_vectors("centroids", centroids)
-    for name, rows in (("X2", X2), ("centroids", centroids)):
-        if rows.shape[1] != X1.shape[1]:
-            raise ValueError(f"{name} has {rows.shape[1]} columns, accepted is {X1.shape[1]} as in X1")
-    labels1 = checks.check_labels("labels1", labels1, len(X1), len(centroids))
-    beta = checks.check_number("factor", factor, 0.0) / (one_cluster_cost(X1) or 1.0)
+    checks.check_option("mapping", mapping, MAPPINGS)
+    X1, X2 = _check_pair(X1, X2)
+    checks.check_number("factor", factor, 0.0)
+    if mapping.startswith("soft"):
+        one_cluster = X1.var(axis=0).sum()
+        if hasattr(model, "potentials"):
+            one_cluster = potentials(clone(model).set_params(n_clusters=1).fit(X1, **(per_object or {})), X1).mean()
+        beta = factor / (one_cluster or 1.0)
     if mapping == "soft":
-        return softmax(-beta * cdist(X2, centroids, "sqeuclidean"))
-    clusters = one_hot(labels1, len(centroids))
-    if mapping == "soft_object":
-        return softmax(-beta * cdist(X2, X1, "sqeuclidean")) @ clusters
+        return softmax(-beta * potentials(model, X2), axis=1)
+    n_clusters = potentials(model, X1[:1]).shape[1]
     if mapping == "nearest_cluster":
-        return one_hot(cdist(X2, centroids, "sqeuclidean").argmin(axis=1), len(centroids))
+        return one_hot(transfer_labels(model, X2), n_clusters)
+    clusters = one_hot(checks.check_labels("labels_ of model", model.labels_, len(X1)), n_clusters)
+    if mapping == "soft_object":
+        return softmax(-beta * cdist(X2, X1, "sqeuclidean"), axis=1) @ clusters
     if mapping == "identity":
         if len(X1) != len(X2):
             raise ValueError(
@@ -283,122 +210,122 @@ def mapping_probabilities(mapping, X1, X2, labels1, centroids, factor=0.75):
     return clusters[map_rows(X1, X2, mapping.removesuffix("_object"), random_state=0)]
 
 
-def _check_rows(name, X):
-    """Vectors as float64, or Boolean if they are: that decides the distance."""
-    return checks.check_vectors(name, X, bool if np.asarray(X).dtype == bool else np.float64)
+def _check_pair(X1, X2):
+    X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
+    if X1.shape[1] != X2.shape[1]:
+        raise ValueError(f"X2 has {X2.shape[1]} columns, accepted is {X1.shape[1]} as in X1")
+    return X1, X2
 
 
-def _fit_centroids(model, X1):
-    """Centroids (K, D) and labels (N1,) of the model on X1; for Boolean data those of k-means with Hamming distance."""
-    fitted = clone(model).fit(X1.astype(np.float64))
-    if not hasattr(fitted, "cluster_centers_"):
-        raise ValueError(
-            f"model is {type(model).__name__}, accepted are quadratic models, models with centroids, and mixtures"
-        )
-    centroids, labels = fitted.cluster_centers_, fitted.labels_
-    given, own = ((X1 - centroids[labels]) ** 2).sum(), getattr(fitted, "inertia_", np.nan)
-    if not abs(given - own) <= 1e-6 * given + 1e-12 * (X1.astype(np.float64) ** 2).sum():
-        raise ValueError(
-            f"model is {type(model).__name__} with inertia_={own:.6g}, accepted with centroids are models whose "
-            f"inertia_ is the sum of squared distances to them, here {given:.6g}"
-        )
-    for _ in range(100 if X1.dtype == bool else 0):
-        centroids, before = (centroids > 0.5).astype(np.float64), labels
-        labels = cdist(X1, centroids, "sqeuclidean").argmin(axis=1)
-        clusters = one_hot(labels, len(centroids))
-        size = clusters.sum(axis=0)[:, None]
-        if (labels == before).all():
-            break
-        centroids = np.where(size > 0, clusters.T @ X1 / np.maximum(size, 1), centroids)
-    return centroids, labels
-
-
-def transfer_cost(model, X1, X2, mapping="nearest_cluster", cross=None, factor=0.75):
+def transfer_cost(model, X1, X2, *, mapping="nearest_cluster", cross=None, factor=0.75, per_object=None):
     """Cost of data set 2 under the solution of data set 1 (002 Eq. 3, 6, 8-14).
 
     Parameters
     ----------
     model : estimator
-        Fitted to X1. CorrelationClustering, MinCut, MaxCut, and PairwiseClustering by "identity": the hard labels at
-        the coldest step are transferred.
-        With `cluster_centers_` (AnnealedKMeans, scikit-learn's KMeans): centroids and hard labels. With
+        Fitted to X1. On similarities: the hard labels at the coldest step are transferred. On vectors, with
+        `potentials` (gencap's) or `cluster_centers_` (scikit-learn's KMeans): these judge the objects of X2. With
         `score_samples` (scikit-learn's GaussianMixture): the density.
     X1, X2 : array_like or scipy.sparse matrix
         Similarities inside the two data sets, (N1, N1) and (N2, N2), e.g. from `split_similarities`; or vectors
-        (N1, D) and (N2, D). Boolean vectors are compared by Hamming distance, others by the squared Euclidean one.
+        (N1, D) and (N2, D).
     mapping : str
-        See `transfer_labels` (similarities) and `mapping_probabilities` (centroids); mixtures have no other than the
-        default.
+        See `mapping_probabilities`; on similarities "nearest_cluster" (`transfer_labels`), "identity" (the same objects
+        measured twice) or "hungarian" (one to one, N1 = N2: the sum of the squared distances between the rows of
+        `cross` and of X1 is smallest, 000 Eq. 26); mixtures have no other than the default.
     cross : array_like or scipy.sparse matrix, shape (N2, N1)
-        For similarities, see `transfer_labels`.
+        Similarities of the objects of data set 2 with those of data set 1; not needed for "identity".
     factor : float
         For soft mappings, see `mapping_probabilities`.
+    per_object : dict name -> array_like of shape (N1, ...), or None
+        What the model's `fit` takes for every object of data set 1.
 
     Returns
     -------
     float
         Quadratic models: `model.cost` on X2 divided by N2 (N2 - 1) / 2; for edges of +-1 and no shift, correlation
-        clustering's is the share of pairs that disagree with the labels. Pairwise clustering: `model.cost` on X2 per
-        object; its self-similarities make every further cluster cheaper, even one drawn at random. Centroids:
-        distance per object, in squared units of the data or in bits that differ. Mixtures: negative log likelihood
+        clustering's is the share of pairs that disagree with the labels. Models whose cost divides by cluster sizes:
+        `model.cost` on X2 per object; self-similarities make every further cluster cheaper, even one drawn at random.
+        Vectors: potential per object, for k-means in squared units of the data. Mixtures: negative log likelihood
         per object, in nats.
 
     Raises
     ------
     ValueError
         Any other model or mapping, a missing `cross` (similarities) or a needless one (vectors), shapes that do not
-        fit, or what the model refuses. Of models with centroids those whose `inertia_` is not the sum of squared
-        distances to them: their cost is another.
+        fit, or what the model refuses. Of models with centroids but no potentials those whose `inertia_` is not the
+        sum of squared distances to them: their cost is another.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X1, X2 = np.array([[0.0], [2.0], [10.0], [12.0]]), np.array([[1.0], [13.0]])
+    >>> gc.transfer_cost(gc.AnnealedKMeans(2, random_state=0), X1, X2)
+    2.0
     """
-    return _costs(model, X1, X2, (mapping,), cross, factor)[1]
+    return _costs(model, X1, X2, (mapping,), cross, factor, per_object)[1]
 
 
-def _costs(model, X1, X2, mappings, cross=None, factor=0.75):
+def _costs(model, X1, X2, mappings, cross, factor, per_object):
     """Cost on data set 1, then the transfer cost to data set 2 by each mapping, all of one fit."""
+    mixture, pairwise = hasattr(model, "score_samples"), get_tags(model).input_tags.pairwise
+    for mapping in mappings:
+        checks.check_option("mapping", mapping, ON_SIMILARITIES if pairwise else ON_MIXTURES if mixture else MAPPINGS)
     if "identity" in mappings:
         checks.check_same_order("X2", X2, "X1", X1)
-    if isinstance(model, SimilarityClustering):
-        return _similarity_costs(model, X1, X2, mappings, cross)
+    if pairwise:
+        return _similarity_costs(model, X1, X2, mappings, cross, per_object)
     if cross is not None:
         raise ValueError(f"cross is {type(cross).__name__}, accepted for vectors is None: their distances are computed")
-    X1, X2 = _check_rows("X1", X1), _check_rows("X2", X2)
-    if X1.dtype != X2.dtype or X1.shape[1] != X2.shape[1]:
-        raise ValueError(f"X2 has {X2.shape[1]} {X2.dtype} columns, accepted are {X1.shape[1]} of {X1.dtype} as in X1")
-    mixture = hasattr(model, "score_samples")
-    for mapping in mappings:
-        checks.check_option("mapping", mapping, ("nearest_cluster",) if mixture else VECTOR_MAPPINGS)
+    X1, X2 = _check_pair(X1, X2)
+    fitted = clone(model).fit(X1, **(per_object or {}))
     if mixture:
-        fitted = clone(model).fit(X1)
         return [-fitted.score(X1)] + [-fitted.score(X2)] * len(mappings)
-    centroids, labels1 = _fit_centroids(model, X1)
-    costs = [((X1 - centroids[labels1]) ** 2).sum() / len(X1)]
-    distances = cdist(X2, centroids, "sqeuclidean")
-    for mapping in mappings:
-        probabilities = mapping_probabilities(mapping, X1, X2, labels1, centroids, factor)
-        costs.append((probabilities * distances).sum() / len(X2))
-    return [float(cost) for cost in costs]
+    given, h = potentials(fitted, X1)[np.arange(len(X1)), fitted.labels_].sum(), potentials(fitted, X2)
+    own = getattr(fitted, "inertia_", np.nan)
+    foreign = not hasattr(fitted, "anneal") and not per_object
+    if foreign and not abs(given - own) <= 1e-6 * given + 1e-12 * (X1**2).sum():
+        raise ValueError(
+            f"model is {type(model).__name__} with inertia_={own:.6g}, accepted with centroids are models whose "
+            f"inertia_ is the sum of squared distances to them, here {given:.6g}"
+        )
+    options = {"factor": factor, "per_object": per_object}
+    found = [(mapping_probabilities(fitted, X1, X2, mapping=name, **options) * h).sum() for name in mappings]
+    return [float(given) / len(X1), *(float(cost) / len(X2) for cost in found)]
 
 
-def _similarity_costs(model, X1, X2, mappings, cross):
-    for mapping in mappings:
-        _transfer_rule(model, checks.check_option("mapping", mapping, MAPPINGS))
+def _similarity_costs(model, X1, X2, mappings, cross, per_object):
     checks.check_same_order("rows of cross", cross, "X2", X2)
     checks.check_same_order("columns of cross", getattr(cross, "T", None), "X1", X1)
     X1, X2 = checks.check_similarity("X1", X1), checks.check_similarity("X2", X2)
     for name, X in (("X1", X1), ("X2", X2)):
         if X.shape[0] < 2:
             raise ValueError(f"{name} has 1 object, accepted are 2 and more")
-    n_objects = X2.shape[0]
-    labels1 = coldest_labels(model, X1)
-    costs = [_cost_per_term(model, labels1, X1)]
     for mapping in mappings:
-        labels2 = transfer_labels(model, labels1, X1, cross, mapping)
-        if labels2.size != n_objects:
-            raise ValueError(
-                f"X2 has {n_objects} objects, accepted are {labels2.size}, as many as labels are transferred"
-            )
-        costs.append(_cost_per_term(model, labels2, X2))
-    return costs
+        if cross is None and mapping != "identity":
+            raise ValueError(f"cross is missing: mapping={mapping!r} needs the similarities between the data sets")
+        carried = np.shape(cross if mapping == "nearest_cluster" else X1)[0]
+        if carried != X2.shape[0]:
+            raise ValueError(f"X2 has {X2.shape[0]} objects, accepted are {carried}, as many as labels are transferred")
+    if "nearest_cluster" in mappings:
+        fitted = clone(model).fit(X1, **(per_object or {}))
+        labels1 = fitted.labels_
+    else:
+        labels1 = coldest_labels(model, X1, per_object)
+    ways = {
+        "nearest_cluster": lambda: transfer_labels(fitted, cross),
+        "hungarian": lambda: labels1[match_objects(cross, X1, distance="squared_euclidean")],
+        "identity": lambda: labels1,
+    }
+    pairs = [(labels1, X1), *((ways[mapping](), X2) for mapping in mappings)]
+    return [model.cost(labels, X) / _n_terms(model, len(labels)) for labels, X in pairs]
+
+
+def _n_terms(model, n_objects):
+    """Number of pairs, or of objects where clusters are normalised by their sizes."""
+    # TODO(contract): a class attribute `cost_per_pair` (False in the base, True of CorrelationClustering and MinCut)
+    per_pair = getattr(model, "cost_per_pair", hasattr(model, "_rule") and model._rule().kind == QUADRATIC)
+    return n_objects * (n_objects - 1) / 2 if per_pair else n_objects
 
 
 @dataclass(eq=False, repr=False)
@@ -413,12 +340,12 @@ class TransferSelection:
         The smallest offered number whose mean cost is within one standard error of the least. The error is that of
         the difference, repetition by repetition: what makes a whole data set dear does not count.
     offered : list of int
-    costs, training_costs : ndarray, shape (n_repetitions, len(offered))
+    costs, training_costs : ndarray, shape (n_repeats, len(offered))
         Transfer costs, and what the same fits cost on data set 1.
     median : ndarray, shape (len(offered),)
     quartiles : ndarray, shape (2, len(offered))
         Lower and upper quartile of the transfer costs.
-    selected : ndarray of int, shape (n_repetitions,)
+    selected : ndarray of int, shape (n_repeats,)
         What each repetition would have selected alone.
     """
 
@@ -435,37 +362,40 @@ class TransferSelection:
         self.one_standard_error = self.n_clusters if few else one_standard_error_rank(self.costs, self.offered)
 
     def __repr__(self):
-        pairs = ", ".join(f"{k}: {value:.4g}" for k, value in zip(self.offered, self.median, strict=True))
         return (
             f"TransferSelection({self.n_clusters} clusters, {self.one_standard_error} within one standard error; "
-            f"median transfer cost {pairs})"
+            f"median transfer cost {listed(self.offered, self.median, '.4g')})"
         )
 
 
-def _repetition(model, data, offered, mappings, factor, rng):
+def _repetition(model, X, offered, mappings, factor, per_object, rng):
     """Costs (K, 1 + mappings) of one pair of data sets."""
-    if callable(data):
-        drawn = data(rng)
+    if callable(X):
+        drawn = X(rng)
         if not isinstance(drawn, tuple | list) or len(drawn) not in (2, 3):
             raise ValueError(
-                f"data(rng) is {type(drawn).__name__}, accepted is a tuple (X1, X2) or (X1, X2, cross) of two data sets"
+                f"X(rng) is {type(drawn).__name__}, accepted is a tuple (X1, X2) or (X1, X2, cross) of two data sets"
             )
-        X1, X2, *cross = drawn
+        X1, X2, cross = (*drawn, None)[:3]
     else:
-        pairwise = isinstance(model, SimilarityClustering)
-        X1, X2, *cross = random_halves(data if pairwise else _check_rows("X", data), pairwise, rng)
+        pairwise = get_tags(model).input_tags.pairwise
+        X1, X2, cross, rows, _ = random_halves(X if pairwise else checks.check_vectors("X", X), pairwise, rng)
+        per_object = take_objects(per_object, np.shape(X)[0], rows)[0]
     order = "n_components" if hasattr(model, "score_samples") else "n_clusters"
+    models = (clone(model).set_params(**{order: k}) for k in offered)
     with one_thread():
-        return [_costs(clone(model).set_params(**{order: k}), X1, X2, mappings, *cross, factor=factor) for k in offered]
+        return [_costs(one, X1, X2, mappings, cross, factor, per_object) for one in models]
 
 
 def select_by_transfer_cost(
     model,
-    data,
+    X,
     n_clusters,
+    *,
     mapping="nearest_cluster",
     factor=0.75,
-    n_repetitions=20,
+    n_repeats=20,
+    per_object=None,
     random_state=None,
     n_jobs=None,
     progress=True,
@@ -476,16 +406,18 @@ def select_by_transfer_cost(
     ----------
     model : estimator
         As for `transfer_cost`; its number of clusters is overridden.
-    data : array_like, or callable(rng) -> (X1, X2) or (X1, X2, cross)
+    X : array_like, or callable(rng) -> (X1, X2) or (X1, X2, cross)
         One data set, split at random into halves in every repetition; or what draws a new pair from a
         numpy Generator.
-    n_clusters : iterable of int
+    n_clusters : int or iterable of int
         Numbers of clusters to offer.
     mapping : str or sequence of str
         See `transfer_cost`. Several mappings share the fits.
     factor : float
         For soft mappings, see `mapping_probabilities`.
-    n_repetitions : int
+    n_repeats : int
+    per_object : dict name -> array_like of shape (N, ...), or None
+        What the model's `fit` takes for every object of X, or of every X1 that is drawn.
     random_state : int, numpy.random.Generator or None
         For splits or draws; the model has its own.
     n_jobs : int or None
@@ -501,22 +433,33 @@ def select_by_transfer_cost(
     ------
     ValueError
         `n_clusters` is empty or repeats itself, "identity" for random halves (their pairs are unknown), "hungarian"
-        for those of an odd number of similarities, `data` that draws no two data sets, or what `transfer_cost` refuses.
+        for those of an odd number of similarities, an X that draws no two data sets, or what `transfer_cost` refuses.
 
-    Source: document 002, sections 2.2, 3, 6 and 7; document 000, chapter 3.3.
+    References
+    ----------
+    Document 002, sections 2.2, 3, 6 and 7; document 000, chapter 3.3.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.repeat([[0.0, 0], [8, 0]], 20, axis=0) + np.random.default_rng(0).random((40, 2))
+    >>> found = gc.select_by_transfer_cost(
+    ...     gc.AnnealedKMeans(random_state=0), X, [1, 2], n_repeats=2, random_state=0, progress=False
+    ... )
+    >>> found.n_clusters
+    2
     """
     offered = checks.check_offered(n_clusters)
     mappings = (mapping,) if isinstance(mapping, str) else tuple(mapping)
-    if "identity" in mappings and not callable(data):
-        raise ValueError("mapping='identity' needs data as a callable that draws pairs; random halves have no pairs")
-    if "hungarian" in mappings and isinstance(model, SimilarityClustering) and not callable(data):
-        if np.shape(data)[0] % 2:
+    if not callable(X):
+        if "identity" in mappings:
+            raise ValueError("mapping='identity' needs X as a callable that draws pairs; random halves have no pairs")
+        if "hungarian" in mappings and get_tags(model).input_tags.pairwise and np.shape(X)[0] % 2:
             raise ValueError(
-                f"data has {np.shape(data)[0]} objects, accepted for mapping='hungarian' is an even number to be halved"
+                f"X has {np.shape(X)[0]} objects, accepted for mapping='hungarian' is an even number to be halved"
             )
-    rngs = checks.generator(random_state).spawn(checks.check_integer("n_repetitions", n_repetitions))
-    tasks = (delayed(_repetition)(model, data, offered, mappings, factor, rng) for rng in rngs)
-    done = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-    costs = np.array(list(tqdm(done, total=len(rngs), desc="repetitions", disable=not progress, leave=False)))
+    rngs = checks.generator(random_state).spawn(checks.check_integer("n_repeats", n_repeats))
+    calls = [(model, X, offered, mappings, factor, per_object, rng) for rng in rngs]
+    costs = np.array(map_with_bar(_repetition, calls, desc="repetitions", n_jobs=n_jobs, progress=progress))
     found = {name: TransferSelection(offered, costs[:, :, 1 + m], costs[:, :, 0]) for m, name in enumerate(mappings)}
     return found[mapping] if isinstance(mapping, str) else found

@@ -1,6 +1,6 @@
 """Distances and similarities between objects, the conversions between them, and the pairing of two sets of objects.
 
-A distance matrix D has small entries for alike objects, a similarity matrix X large ones: X = max(D) - D and back.
+A distance matrix D has small entries for alike objects, a similarity matrix X large ones: X = max(D) - D.
 Path distances are minimax distances: over all paths from i to j the smallest possible longest step. They equal the
 merging heights of single linkage, since both are read off the minimum spanning tree.
 Constant-shift embedding turns any symmetric D into squared Euclidean distances by adding the smallest constant that
@@ -92,7 +92,13 @@ def path_distances(D):
     ValueError
         D is not square, symmetric, finite and non-negative.
 
-    Source: document 000, Eq 19. Time O(N^2), no second matrix besides the output.
+    Notes
+    -----
+    Time O(N^2), no second matrix besides the output.
+
+    References
+    ----------
+    Document 000, Eq 19.
     """
     return fill_paths(*join_order(_check_distances(D)))
 
@@ -101,12 +107,6 @@ def similarity_from_distances(D):
     """X = max(D) - D (N, N). The diagonal is kept: a self-distance 0 becomes the largest similarity."""
     D = _check_distances(D)
     return D.max() - D
-
-
-def distances_from_similarity(X):
-    """D = max(X) - X (N, N), the diagonal included: X_ii below the maximum gives a self-distance above 0."""
-    X = _check_dense("X", X)
-    return X.max() - X
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class ConstantShiftEmbedding:
     distances: np.ndarray
 
 
-def constant_shift_embedding(D, n_dimensions=None):
+def constant_shift_embedding(D, *, n_dimensions=None):
     """Vectors whose squared Euclidean distances are D plus the smallest constant that makes this possible.
 
     With A = I - ee'/N: W = -A D A / 2, then W - lambda_min I, centred again. (The printed "add lambda_min to the
@@ -156,7 +156,9 @@ def constant_shift_embedding(D, n_dimensions=None):
     ValueError
         D is not square, symmetric and finite, has a single object, or n_dimensions lies outside 1..N-1.
 
-    Source: document 000, section 6.1.1, steps 1-6; document 004, section 9.10.
+    References
+    ----------
+    Document 000, section 6.1.1, steps 1-6; document 004, section 9.10.
     """
     D = _check_dense("D", D).astype(np.float64)
     n = len(D)
@@ -184,7 +186,7 @@ def constant_shift_embedding(D, n_dimensions=None):
     )
 
 
-def match_objects(X1, X2, distance="euclidean"):
+def match_objects(X1, X2, *, distance="euclidean"):
     """Pair the objects of two data sets one to one so that the sum of their distances is smallest (Hungarian).
 
     Parameters
@@ -204,7 +206,9 @@ def match_objects(X1, X2, distance="euclidean"):
     ValueError
         Different shapes, an unknown distance, or constant rows under "correlation".
 
-    Source: document 000, Eq 26 (its double sum is a single one).
+    References
+    ----------
+    Document 000, Eq 26 (its double sum is a single one).
     """
     check_option("distance", distance, _CROSS_DISTANCES)
     X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)
@@ -219,7 +223,7 @@ def match_objects(X1, X2, distance="euclidean"):
 def map_rows(X1, X2, mapping="nearest", random_state=None):
     """Index of the training row (in `X1`) that stands for each test row (in `X2`), shape (N2,).
 
-    See `factorization.svd_transfer_costs` for the arguments.
+    "nearest": of least distance, ties drawn at random; "hungarian": one of its own, least sum of squared distances.
     """
     check_option("mapping", mapping, ROW_MAPPINGS)
     X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)

@@ -20,7 +20,6 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from .. import checks
-from ..checks import LARGEST, check_integer, check_number, check_option, check_same_order, check_vectors, generator
 from .measures import match_objects, path_distances, pearson_similarity, squared_euclidean_distances, standardised_rows
 
 _DISTANCES = {
@@ -48,21 +47,13 @@ class SimilarityPair(tuple):
         Median distance of two different objects, over both views.
     """
 
-    def __new__(cls, matrices, measure, maximum, median):
-        pair = super().__new__(cls, matrices)
-        pair.measure, pair.maximum, pair.median = measure, maximum, median
-        return pair
-
-    def __getnewargs__(self):
-        return tuple(self), self.measure, self.maximum, self.median
-
     def shift(self, relative):
         """Absolute shift at which the distance `relative` x median is neutral: relative * median - M."""
-        return check_number("relative", relative) * self.median - self.maximum
+        return checks.check_number("relative", relative) * self.median - self.maximum
 
     def relative(self, shift):
         """Relative shift D_0 / median(D) of an absolute one; below 0 every shifted similarity is negative."""
-        return (check_number("shift", shift) + self.maximum) / self.median
+        return (checks.check_number("shift", shift) + self.maximum) / self.median
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,14 +82,14 @@ class Views:
     def __repr__(self):
         return f"Views({len(self.first)} objects: {self.protocol})"
 
-    def remake(self, data, random_state=None):
+    def remake(self, X, random_state=None):
         """Views of another table of the same shape, made by the same protocol; split afresh if it is random."""
-        data = check_vectors("data", data)
-        if data.shape != self.data.shape:
-            raise ValueError(f"data has shape {data.shape}, accepted is that of the first table, {self.data.shape}")
-        return self._again(data, random_state=random_state)
+        X = checks.check_vectors("X", X)
+        if X.shape != self.data.shape:
+            raise ValueError(f"X has shape {X.shape}, accepted is that of the first table, {self.data.shape}")
+        return self._again(X, random_state=random_state)
 
-    def _check_rows(self, measure):
+    def check_rows(self, measure):
         """Raise ValueError for rows without a correlation, and name the view."""
         for name in ("first", "second") if "correlation" in measure else ():
             standardised_rows(name, getattr(self, name))
@@ -137,9 +128,11 @@ class Views:
             Unknown measure, constant rows with correlations, "path_union" of views that do not share columns, distances
             with a median of 0 or one that single precision cannot hold beside M.
 
-        Source: document 000, Eqs 15-19; the printed shifts fit the squared Euclidean distance only.
+        References
+        ----------
+        Document 000, Eqs 15-19; the printed shifts fit the squared Euclidean distance only.
         """
-        check_option("measure", measure, MEASURES)
+        checks.check_option("measure", measure, MEASURES)
         if measure == "path_union":
             if self.first.shape[1] != self.data.shape[1]:
                 raise ValueError(
@@ -149,7 +142,7 @@ class Views:
             distances = [whole[np.ix_(rows, rows)] for rows in (self.rows1, self.rows2)]
             maximum = float(whole.max())
         else:
-            self._check_rows(measure)
+            self.check_rows(measure)
             distances = [_DISTANCES[measure](X) for X in (self.first, self.second)]
             maximum = float(max(D.max() for D in distances))
         if measure == "correlation":
@@ -163,20 +156,30 @@ class Views:
                 f"data has a median distance of {median:g} by {measure!r}, accepted are objects that differ"
             )
         # In single precision M - D has lost the distances that are small beside M.
-        if maximum > LARGEST or median < 1 / LARGEST or maximum > PRECISION * median:
+        if maximum > checks.LARGEST or median < 1 / checks.LARGEST or maximum > PRECISION * median:
             raise ValueError(
                 f"data has a median distance of {median:.3g} by {measure!r} and X = M - D with M = {maximum:.3g}, "
                 f"accepted are 1e-30..1e30 and M up to {PRECISION:g} medians: rescale, or leave out rows far from all"
             )
-        return SimilarityPair(((maximum - D).astype(np.float32) for D in distances), measure, maximum, median)
+        pair = SimilarityPair((maximum - D).astype(np.float32) for D in distances)
+        pair.measure, pair.maximum, pair.median = measure, maximum, median
+        return pair
 
 
-def interleave(data, random_state=None):
+def _columns(X, first, second, words, random_state=None):
+    """Views of two sets of columns of the same objects; `random_state` is ignored, nothing is random."""
+    X = checks.check_vectors("X", X).copy()  # views must not change with the caller's array
+    rows = np.arange(len(X))
+    again = partial(_columns, first=first, second=second, words=words)
+    return Views(X[:, first], X[:, second], X, rows, rows, words, again)
+
+
+def interleave(X, random_state=None):
     """Same objects, columns 1, 3, 5, ... in one view and 2, 4, 6, ... in the other: for series.
 
     Parameters
     ----------
-    data : array_like, shape (N, D)
+    X : array_like, shape (N, D)
         D >= 4.
     random_state : ignored
         Nothing is random.
@@ -185,14 +188,15 @@ def interleave(data, random_state=None):
     -------
     Views
 
-    Source: document 000, sections 3.6 and 7.1.1.
+    References
+    ----------
+    Document 000, sections 3.6 and 7.1.1.
     """
-    data = check_vectors("data", data).copy()  # views must not change with the caller's array
-    if data.shape[1] < 4:
-        raise ValueError(f"data has {data.shape[1]} columns, accepted are 4 and more: two in each view")
-    first, second, rows = data[:, ::2], data[:, 1::2], np.arange(len(data))
-    words = f"same objects, {first.shape[1]}/{second.shape[1]} interleaved columns"
-    return Views(first, second, data, rows, rows, words, interleave)
+    width = checks.check_vectors("X", X).shape[1]
+    if width < 4:
+        raise ValueError(f"X has {width} columns, accepted are 4 and more: two in each view")
+    words = f"same objects, {width - width // 2}/{width // 2} interleaved columns"
+    return _columns(X, slice(0, None, 2), slice(1, None, 2), words)
 
 
 def replicates(X1, X2):
@@ -207,25 +211,20 @@ def replicates(X1, X2):
     Views
         `data` holds both side by side.
     """
-    check_same_order("X2", X2, "X1", X1)
-    X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)
+    checks.check_same_order("X2", X2, "X1", X1)
+    X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
     if len(X1) != len(X2):
         raise ValueError(f"X2 has {len(X2)} rows, accepted are the objects of X1, {len(X1)}")
-    return _columns(np.hstack([X1, X2]), X1.shape[1])
+    width = X1.shape[1]
+    return _columns(np.hstack([X1, X2]), slice(width), slice(width, None), "same objects measured twice")
 
 
-def _columns(data, n_first, random_state=None):
-    data, rows = check_vectors("data", data).copy(), np.arange(len(data))
-    again = partial(_columns, n_first=n_first)
-    return Views(data[:, :n_first], data[:, n_first:], data, rows, rows, "same objects measured twice", again)
-
-
-def random_split(data, align="correlation", n_objects=None, random_state=None):
+def random_split(X, *, align="correlation", n_objects=None, random_state=None):
     """Two random halves of the objects, paired one to one by the Hungarian method.
 
     Parameters
     ----------
-    data : array_like, shape (M, D)
+    X : array_like, shape (M, D)
     align : {"correlation", "euclidean", "path", "path_correlation", "random"}
         What pairs have in common: their sum of 1 - rho, of Euclidean distances, or of path distances over the whole
         table (squared Euclidean or 1 - rho) is the smallest possible; "random" pairs strangers.
@@ -250,27 +249,29 @@ def random_split(data, align="correlation", n_objects=None, random_state=None):
     sum of the distances beneath (squared Euclidean or 1 - rho). Row order and solver then decide only where these tie
     as well (counts, points on a lattice), or where one group lies so far out that the others' differences are rounding.
 
-    Source: document 000, section 7.2.1.
+    References
+    ----------
+    Document 000, section 7.2.1.
     """
-    data = check_vectors("data", data).copy()
-    check_option("align", align, ALIGNMENTS)
-    if len(data) < 4:
-        raise ValueError(f"data has {len(data)} objects, accepted are 4 and more: two in each half")
-    most = len(data) // 2
-    n_half = most if n_objects is None else check_integer("n_objects", n_objects, 2, most, "half of the objects")
+    X = checks.check_vectors("X", X).copy()
+    checks.check_option("align", align, ALIGNMENTS)
+    if len(X) < 4:
+        raise ValueError(f"X has {len(X)} objects, accepted are 4 and more: two in each half")
+    most = len(X) // 2
+    n_half = most if n_objects is None else checks.check_integer("n_objects", n_objects, 2, most, "half of the objects")
     if "correlation" in align:
-        standardised_rows("data", data)  # rows of the table are named, not rows of a half
-    rows1, rows2 = generator(random_state).permutation(len(data))[: 2 * n_half].reshape(2, -1)
+        standardised_rows("X", X)  # rows of the table are named, not rows of a half
+    rows1, rows2 = checks.generator(random_state).permutation(len(X))[: 2 * n_half].reshape(2, -1)
     if align.startswith("path"):
-        whole = _DISTANCES[STEPS[align]](data)
+        whole = _DISTANCES[STEPS[align]](X)
         paths, steps = (D[np.ix_(rows1, rows2)] for D in (path_distances(whole), whole))
         scale = TIE * paths.max() / max(steps.max(), np.finfo(float).tiny)
         rows2 = rows2[linear_sum_assignment(paths + scale * steps)[1]]
     elif align != "random":
-        rows2 = rows2[match_objects(data[rows1], data[rows2], align)]
+        rows2 = rows2[match_objects(X[rows1], X[rows2], distance=align)]
     words = f"random halves of {n_half}, " + ("paired at random" if align == "random" else f"matched on {align}")
     again = partial(random_split, align=align, n_objects=n_objects)
-    return Views(data[rows1], data[rows2], data, rows1, rows2, words, again)
+    return Views(X[rows1], X[rows2], X, rows1, rows2, words, again)
 
 
 def split_similarities(X, random_state=None):
@@ -305,7 +306,36 @@ def split_similarities(X, random_state=None):
 
 
 def random_halves(X, pairwise, rng):
-    """Random halves of a data set, (X1, X2); where X holds pairwise similarities, their cross similarities as well."""
+    """Random halves of a data set and their rows, (X1, X2, cross, rows1, rows2).
+
+    `cross` holds the similarities of the objects of half 2 with those of half 1 where X is a similarity matrix, and is
+    None where the rows of X are vectors.
+    """
     if pairwise:
-        return split_similarities(X, rng)[:3]
-    return tuple(X[half] for half in np.array_split(rng.permutation(len(X)), 2))
+        return split_similarities(X, rng)
+    first, second = np.array_split(rng.permutation(len(X)), 2)
+    return X[first], X[second], None, first, second
+
+
+def take_objects(per_object, n_objects, *rows):
+    """The arrays per object of every one of `rows`: a list of dicts, as `fit` and `anneal` take them.
+
+    Parameters
+    ----------
+    per_object : dict name -> array_like of shape (n_objects, ...), or None
+    n_objects : int
+    *rows : ndarray of int
+
+    Raises
+    ------
+    ValueError
+        An array has another length.
+    """
+    per_object = {name: np.asarray(values) for name, values in (per_object or {}).items()}
+    for name, values in per_object.items():
+        if values.shape[:1] != (n_objects,):
+            raise ValueError(
+                f"per_object[{name!r}] has shape {values.shape}, accepted is one entry for each of the {n_objects} "
+                "objects"
+            )
+    return [{name: values[one] for name, values in per_object.items()} for one in rows]

@@ -97,7 +97,8 @@ def test_the_same_code_elsewhere_is_the_same_key(key, tmp_path):
     # In other processes too, with other orders of sets, whatever has been run before.
     (tmp_path / "own.py").write_text(SOURCE)
     (tmp_path / "helper.py").write_text(HELPER)
-    code = "import sys; sys.path[:0] = {!r}; import own, gencap.keys; print(gencap.validation.keys.made_by(own.Model))"
+    code = "import sys; sys.path[:0] = {!r}; import own; from gencap.validation.keys import made_by as key; "
+    code += "print(key(own.Model))"
     code = code.format([str(tmp_path), *sys.path])
     command = [sys.executable, "-c", code]
     found = {

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 from scipy.stats import kstest
-from sklearn.base import clone
-from sklearn.cluster import SpectralClustering
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.utils import get_tags
 
 import gencap as gc
@@ -130,7 +130,9 @@ def test_rounding_does_not_break_ties():
 
 def test_a_capacity_of_zero_has_p_value_one():
     noise = np.random.default_rng(0).standard_normal((30, 8))
-    result = capacity_null(QUICK, noise, "interleave", n_clusters=[1, 5], n_repeats=9, random_state=0, progress=False)
+    result = capacity_null(
+        QUICK, noise, protocol="interleave", n_clusters=[1, 5], n_repeats=9, random_state=0, progress=False
+    )
     assert result.observed.tolist() == [0.0, 0.0] and result.p_value.tolist() == [1.0, 1.0] == [result.p_value_max] * 2
 
 
@@ -138,7 +140,13 @@ def p_values(make, null, relative_shift):
     model, rng = Quick(n_clusters=2, n_init=1, random_state=0), np.random.default_rng(0)
     found = [
         capacity_null(
-            model, make(rng), "interleave", null, relative_shift=relative_shift, random_state=i, progress=False
+            model,
+            make(rng),
+            protocol="interleave",
+            null=null,
+            relative_shift=relative_shift,
+            random_state=i,
+            progress=False,
         )
         for i in range(40)
     ]
@@ -161,7 +169,14 @@ def test_permuted_null_is_calibrated_on_clouds_of_independent_features():
 def test_planted_clusters_are_found(null):
     model, data = gc.CorrelationClustering(n_init=2, random_state=0), planted(n=12, k=4)
     result = capacity_null(
-        model, data, "interleave", null, n_clusters=[3, 4], relative_shift=0.5, random_state=0, progress=False
+        model,
+        data,
+        protocol="interleave",
+        null=null,
+        n_clusters=[3, 4],
+        relative_shift=0.5,
+        random_state=0,
+        progress=False,
     )
     assert result.p_value[1] == result.p_value_max == 1 / 20
     assert result.n_clusters[result.observed.argmax()] == 4 and result.excess[1] > 0.5
@@ -171,7 +186,7 @@ def test_permuted_genes_have_less_than_a_tenth_of_a_bit():
     genes = gc.datasets.load_yeast("brown", impute="mean").data
     model = gc.CorrelationClustering(shift=-0.5, n_init=1, random_state=0)
     result = capacity_null(
-        model, genes, "interleave", n_clusters=[3, 5, 8], n_repeats=2, random_state=0, progress=False
+        model, genes, protocol="interleave", n_clusters=[3, 5, 8], n_repeats=2, random_state=0, progress=False
     )
     assert result.null.max() < 0.1 and result.observed.min() > 1
 
@@ -180,10 +195,10 @@ def test_two_workers_a_folder_and_views_in_place_of_a_table_change_nothing(tmp_p
     data = planted()
     kwargs = dict(n_clusters=[2, 3], n_repeats=4, relative_shift=0.5, random_state=1, progress=False)
     model = gc.CorrelationClustering(n_init=1, random_state=0)
-    wanted = capacity_null(model, data, "interleave", **kwargs)
+    wanted = capacity_null(model, data, protocol="interleave", **kwargs)
     for found in (
-        capacity_null(model, data, "interleave", n_jobs=2, folder=tmp_path, **kwargs),
-        capacity_null(model, data, "interleave", folder=tmp_path, **kwargs),
+        capacity_null(model, data, protocol="interleave", n_jobs=2, folder=tmp_path, **kwargs),
+        capacity_null(model, data, protocol="interleave", folder=tmp_path, **kwargs),
         capacity_null(model, interleave(data), **kwargs),
     ):
         assert np.array_equal(found.observed, wanted.observed) and np.array_equal(found.null, wanted.null)
@@ -195,15 +210,15 @@ def test_the_protocol_is_repeated_whole(watched):
 
     def halves(data, random_state=None):
         calls.append(data)
-        return random_split(data, "euclidean", 6, random_state)
+        return random_split(data, align="euclidean", n_objects=6, random_state=random_state)
 
-    views = capacity_null(watched, planted(), halves, n_repeats=3, random_state=0, progress=False)
+    views = capacity_null(watched, planted(), protocol=halves, n_repeats=3, random_state=0, progress=False)
     assert len(calls) == 1 and views.null.shape == (3, 1)  # nulls are remade by the views
-    own = random_split(planted(), "euclidean", 6, 0)
+    own = random_split(planted(), align="euclidean", n_objects=6, random_state=0)
     found = capacity_null(watched, own, n_repeats=2, random_state=0, progress=False)
     assert found.observed[0] == evaluate(QUICK, own.similarities()).value
     with pytest.raises(TypeError, match="returned tuple"):
-        capacity_null(watched, planted(), lambda data, random_state: (data, data), progress=False)
+        capacity_null(watched, planted(), protocol=lambda data, random_state: (data, data), progress=False)
 
 
 def test_a_relative_shift_is_another_absolute_one_for_every_pair(watched):
@@ -219,14 +234,14 @@ def test_a_relative_shift_is_another_absolute_one_for_every_pair(watched):
 
 def test_an_interrupted_null_goes_on_where_it_was(watched, tmp_path):
     kwargs = dict(n_clusters=[2, 3], n_repeats=3, random_state=0, progress=False)
-    wanted = capacity_null(watched, planted(), "interleave", **kwargs)
+    wanted = capacity_null(watched, planted(), protocol="interleave", **kwargs)
     watched.shifts.clear()
     watched.stop = 8  # in the second view of the fourth capacity
     with pytest.raises(KeyboardInterrupt):
-        capacity_null(watched, planted(), "interleave", folder=tmp_path, **kwargs)
+        capacity_null(watched, planted(), protocol="interleave", folder=tmp_path, **kwargs)
     assert len(list(tmp_path.iterdir())) == 3
     watched.stop = None
-    found = capacity_null(watched, planted(), "interleave", folder=tmp_path, **kwargs)
+    found = capacity_null(watched, planted(), protocol="interleave", folder=tmp_path, **kwargs)
     assert np.array_equal(found.null, wanted.null) and np.array_equal(found.observed, wanted.observed)
     assert len(watched.shifts) == 8 + 2 * (8 - 3)
 
@@ -244,7 +259,7 @@ def test_kept_capacities_count_for_what_made_them_only(watched, tmp_path, monkey
         model = known["Own"](n_clusters=3, n_init=1, random_state=0, **kwargs)
         watched.shifts.clear()
         options = dict(n_repeats=1, random_state=0, folder=tmp_path, progress=False)
-        value = capacity_null(model, planted(), "interleave", **options).observed[0]
+        value = capacity_null(model, planted(), protocol="interleave", **options).observed[0]
         return len(watched.shifts), value
 
     first = computed()
@@ -264,10 +279,10 @@ def test_kept_capacities_count_for_what_made_them_only(watched, tmp_path, monkey
 @pytest.mark.parametrize("entry", ["", "{", "[]", "3", "{}", '{"capacity": "x"}', '{"capacity": NaN}', "\xff"])
 def test_a_damaged_entry_is_computed_again(watched, tmp_path, entry):
     kwargs = dict(n_repeats=1, random_state=0, folder=tmp_path, progress=False)
-    wanted = capacity_null(watched, planted(), "interleave", **kwargs)
+    wanted = capacity_null(watched, planted(), protocol="interleave", **kwargs)
     for path in tmp_path.iterdir():
         path.write_text(entry, "latin-1")
-    found = capacity_null(watched, planted(), "interleave", **kwargs)
+    found = capacity_null(watched, planted(), protocol="interleave", **kwargs)
     assert np.array_equal(found.null, wanted.null) and np.array_equal(found.observed, wanted.observed)
     assert len(watched.shifts) == 8 and all('"seconds"' in path.read_text() for path in tmp_path.iterdir())
 
@@ -276,7 +291,7 @@ def test_a_folder_that_cannot_be_is_refused_before_anything_is_computed(watched,
     (tmp_path / "file").touch()
     for folder, error in ((tmp_path / "file", OSError), (tmp_path / "file" / "below", OSError), (3, TypeError)):
         with pytest.raises(error, match="folder=.*accepted is a folder"):
-            capacity_null(watched, planted(), "interleave", folder=folder, progress=False)
+            capacity_null(watched, planted(), protocol="interleave", folder=folder, progress=False)
         with pytest.raises(error, match="folder=.*accepted is a folder"):
             gc.compare_models({"CC": watched}, planted(), folder=folder, progress=False)
     assert not watched.shifts
@@ -290,16 +305,16 @@ def with_gap(data):
 @pytest.mark.parametrize(
     "kwargs, message",
     [
-        (dict(views_or_data=with_gap(planted())), "1 missing values .* impute them first"),
-        (dict(views_or_data=with_gap(planted()).tolist()), "1 missing values .* impute them first"),
-        (dict(views_or_data=planted()[0]), "2-D array"),
-        (dict(views_or_data=np.kron(np.eye(6), [1.0, 2])), r"a 'permuted' table by 'correlation': .* constant rows"),
+        (dict(X=with_gap(planted())), "1 missing values .* impute them first"),
+        (dict(X=with_gap(planted()).tolist()), "1 missing values .* impute them first"),
+        (dict(X=planted()[0]), "2-D array"),
+        (dict(X=np.kron(np.eye(6), [1.0, 2])), r"a 'permuted' table by 'correlation': .* constant rows"),
         (dict(n_repeats=0), "n_repeats=0 must be >= 1"),
         (dict(null="shuffled"), "null='shuffled' is not one of 'permuted', 'gaussian'"),
         (dict(measure="cosine"), "measure='cosine'"),
         (dict(protocol="halves"), "protocol='halves' is not one of"),
         (dict(protocol=None), "protocol=None"),
-        (dict(views_or_data=interleave(planted())), "beside Views"),
+        (dict(X=interleave(planted())), "beside Views"),
         (dict(n_clusters=[]), "n_clusters is empty"),
         (dict(n_clusters=[2, 0]), "n_clusters=0"),
         (dict(n_clusters=25), "n_clusters=25 must be >= 1 and <= n_samples=24"),
@@ -308,31 +323,31 @@ def with_gap(data):
     ],
 )
 def test_bad_input(kwargs, message):
-    given = dict(model=QUICK, views_or_data=planted(), protocol="interleave", progress=False) | kwargs
+    given = dict(model=QUICK, X=planted(), protocol="interleave", progress=False) | kwargs
     with pytest.raises(ValueError, match=message):
         capacity_null(**given)
 
 
 @pytest.mark.parametrize(
-    "model", [gc.AnnealedKMeans(), gc.CorrelationClustering, SpectralClustering(affinity="precomputed"), "CC"]
+    "model", [KMeans(), gc.CorrelationClustering, SpectralClustering(affinity="precomputed"), "CC"]
 )
-def test_models_that_do_not_cluster_similarities_are_refused(model):
-    with pytest.raises(TypeError, match="estimators that cluster similarity matrices"):
-        capacity_null(model, planted(), "interleave")
-    with pytest.raises(TypeError, match="estimators that cluster similarity matrices"):
+def test_models_that_cannot_be_annealed_are_refused(model):
+    with pytest.raises(TypeError, match="models with `anneal`"):
+        capacity_null(model, planted(), protocol="interleave")
+    with pytest.raises(TypeError, match="models with `anneal`"):
         evaluate(model, interleave(planted()).similarities())
 
 
 @pytest.mark.parametrize("pair", [None, interleave(planted()), (np.eye(4),) * 3, np.eye(4)])
 def test_what_is_no_pair_is_refused(pair):
-    with pytest.raises(TypeError, match="accepted are two matrices"):
+    with pytest.raises(TypeError, match="accepted are two"):
         evaluate(QUICK, pair)
 
 
 @pytest.mark.parametrize("protocol", [gc.replicates, lambda data: interleave(data)])
 def test_protocols_that_cannot_be_called_are_refused(protocol):
-    with pytest.raises(TypeError, match=r"protocol=<function .* is not called as \(data, random_state=...\)"):
-        capacity_null(QUICK, planted(), protocol)
+    with pytest.raises(TypeError, match=r"protocol=<function .* is not called as \(X, random_state=...\)"):
+        capacity_null(QUICK, planted(), protocol=protocol)
 
 
 def test_tables_that_cannot_be_drawn_are_refused():
@@ -411,3 +426,107 @@ def test_models_say_whether_similarities_must_be_positive(name, positive):
     # All three are evaluated on similarities >= 0 (correlations as 1 + rho).
     row = gc.compare_models({"model": model}, interleave(planted()), n_clusters=2, progress=False).table.iloc[0]
     assert row.capacity == evaluate(model, interleave(planted()).similarities(positive=True)).value
+
+
+# Models on vectors and tables
+
+
+class Counts(ClusterMixin, BaseEstimator):
+    """Histogram clustering by rows' mean counts: an annealed model on tables with an array per object."""
+
+    capacity_entropy = "final"
+
+    def __init__(self, n_clusters=2):
+        self.n_clusters = n_clusters
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def unit(self, X):
+        return 1.0
+
+    def anneal(self, X, betas=None, init=None, weight=None):
+        if X.min() < 0:
+            raise ValueError("X holds negative counts")
+        betas = np.array([1.0]) if betas is None else betas
+        shares = (X + 0.5) / (X + 0.5).sum(axis=1, keepdims=True)
+        centres = shares[np.linspace(0, len(X) - 1, self.n_clusters).astype(int)]
+        h = -X @ np.log(centres).T
+        h -= h.min(axis=1, keepdims=True)
+        h = np.tile(h, (len(betas), 1, 1))
+        return Trajectory(betas, softmax(-betas[:, None, None] * h, axis=2), h, np.zeros(len(betas)))
+
+
+def counts(seed=0, n=8):
+    """Three groups of rows, each with its own pair of columns in both halves of the table."""
+    rng = np.random.default_rng(seed)
+    return rng.poisson(np.repeat(0.2 + 9 * np.kron(np.eye(3), np.ones((1, 2))), n, axis=0)).astype(float)
+
+
+def test_models_on_vectors_are_evaluated_on_the_views_themselves():
+    X1, X2, _ = gc.datasets.paired_gaussian_sources(90, 8 * np.eye(3), 1.0, 0)
+    model, views = gc.AnnealedKMeans(3, random_state=0), gc.replicates(X1, X2)
+    found = evaluate(model, (X1, X2))
+    assert found.value == pytest.approx(np.log2(3), abs=0.02) and found.n_effective == 3
+    null = capacity_null(model, views, [2, 3], n_repeats=4, null="gaussian", random_state=0, progress=False)
+    assert null.observed[1] == found.value and null.excess[1] > 0.5 and null.p_value_max == 0.2
+    models = {"k-means": model, "CC": (gc.CorrelationClustering(n_init=1, random_state=0), {"relative_shift": [0.5]})}
+    compared = gc.compare_models(models, views, 3, measures=("euclidean",), progress=False)
+    ranking = compared.ranking().set_index("model")
+    assert ranking.capacity["k-means"] == pytest.approx(found.value) and ranking["rank"].to_dict()["CC"] <= 2
+    table = compared.table.set_index("model")
+    assert np.isnan(table["shift"]["k-means"]) and np.isnan(table.relative_shift["k-means"])
+
+
+def test_both_halves_of_the_columns_and_random_halves_are_views_of_vectors(tmp_path):
+    data, model = planted(noise=0.1), gc.AnnealedKMeans(3, random_state=0)
+    for protocol in ("interleave", "random_split"):
+        options = dict(protocol=protocol, n_repeats=2, random_state=0, progress=False)
+        wanted = capacity_null(model, data, **options)
+        assert wanted.observed[0] > (1.2 if protocol == "interleave" else 0)
+        for _ in range(2):  # computed, and read
+            kept = capacity_null(model, data, folder=tmp_path, measure="euclidean", **options)
+            assert np.array_equal(kept.null, wanted.null) and np.array_equal(kept.observed, wanted.observed)
+    assert len(list(tmp_path.iterdir())) == 6
+    capacity_null(model, data, folder=tmp_path, measure="path", **options)  # nothing that such a model sees is another
+    assert len(list(tmp_path.iterdir())) == 6
+
+
+def test_models_on_tables_have_nulls_and_rows_without_a_correlation_do_not_matter():
+    found = capacity_null(Counts(3), counts(), protocol="interleave", n_repeats=9, random_state=0, progress=False)
+    assert found.p_value_max == 0.1 and found.observed[0] > 1.4
+    flat = np.kron(np.eye(3), np.ones((4, 4)))  # rows of a null table may be constant in one view
+    assert len(capacity_null(Counts(2), flat, protocol="interleave", n_repeats=3, progress=False).null) == 3
+    with pytest.raises(ValueError, match="negative counts"):
+        capacity_null(Counts(3), counts(), protocol="interleave", null="gaussian", progress=False)
+
+
+def test_arrays_per_object_stay_with_their_objects(tmp_path, monkeypatch):
+    model, data, seen, inner = Counts(2), counts(), [], Counts.anneal
+    weight = data[:, 0] * 100 + data[:, 1]  # tells the rows apart
+    views = gc.random_split(data, align="euclidean", random_state=3)
+    calls = {
+        "evaluate": lambda **options: evaluate(model, (data, data), **options),
+        "null": lambda **options: capacity_null(model, views, n_repeats=1, random_state=0, progress=False, **options),
+        "compare": lambda **options: gc.compare_models({"C": model}, views, 2, progress=False, **options),
+        "select": lambda **options: gc.select_n_clusters(model, data, data, [2], progress=False, **options),
+    }
+    with monkeypatch.context() as patch:
+
+        def anneal(self, X, betas=None, init=None, weight=None):
+            seen.append((X, weight))
+            return inner(self, X, betas, init, weight)
+
+        patch.setattr(Counts, "anneal", anneal)
+        for call in calls.values():
+            call(per_object={"weight": weight})
+    assert len(seen) >= 10 and all(given is not None for _, given in seen)
+    real = [(X, given) for X, given in seen if any((X[0] == row).all() for row in data)]
+    assert len(real) >= 8 and all(np.array_equal(X[:, 0] * 100 + X[:, 1], given) for X, given in real)
+    with pytest.raises(ValueError, match=r"per_object\['weight'\] has shape \(5,\), accepted is one entry for each of"):
+        calls["null"](per_object={"weight": weight[:5]})
+    one = calls["null"](per_object={"weight": weight}, folder=tmp_path)
+    calls["null"](per_object={"weight": weight + 1}, folder=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 4 and one.null.shape == (1, 1)

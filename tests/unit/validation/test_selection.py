@@ -144,19 +144,19 @@ def test_one_rule_for_every_list_of_numbers_of_clusters():
     cut, quiet = gc.MinCut(n_init=1, random_state=0), {"progress": False}
     ways = {
         "select_n_clusters": lambda k: gc.select_n_clusters(cut, graph, graph, k, **quiet).offered,
-        "gap_statistic": lambda k: gc.gap_statistic(X, k, n_references=2, **quiet).offered,
-        "select_by_transfer_cost": lambda k: (
-            gc.select_by_transfer_cost(cut, graph, k, n_repetitions=2, **quiet).offered
-        ),
-        "capacity_null": lambda k: (
-            gc.capacity_null(cut, X, "interleave", n_clusters=k, n_repeats=1, **quiet).n_clusters
-        ),
+        "gap_statistic": lambda k: gc.gap_statistic(X, k, n_repeats=2, **quiet).offered,
+        "select_by_transfer_cost": lambda k: gc.select_by_transfer_cost(cut, graph, k, n_repeats=2, **quiet).offered,
+        "capacity_null": lambda k: gc.capacity_null(cut, X, k, protocol="interleave", n_repeats=1, **quiet).n_clusters,
         "compare_models": lambda k: gc.compare_models(
-            {"cut": cut}, X, n_splits=1, n_clusters=k, **quiet
+            {"cut": cut}, X, n_repeats=1, n_clusters=k, **quiet
         ).table.n_clusters.unique(),
-        "compare_criteria": lambda k: gc.compare_criteria(X, n_clusters=k, n_repetitions=2, **quiet).offered,
+        "compare_criteria": lambda k: [
+            k for k in gc.compare_criteria(X, n_clusters=k, n_repeats=2, **quiet) if isinstance(k, int)
+        ],
         "select_n_roles": lambda k: (
-            gc.validation.selection.select_n_roles(gc.NoisyOrFactorization(n_refinements=0), roles, k, n_folds=2).ranks
+            gc.validation.selection.select_n_roles(
+                gc.NoisyOrFactorization(n_refinements=0), roles, k, n_folds=2, **quiet
+            ).ranks
         ),
     }
     for name, way in ways.items():
@@ -220,13 +220,13 @@ PAIRED = {
     "evaluate": ("similarities", lambda X1, X2: gc.validation.evaluation.evaluate(CUT, (X1, X2))),
     "instability": ("similarities", lambda X1, X2: gc.instability(CUT, X1, X2, random_state=0)),
     "instability of vectors": ("vectors", lambda X1, X2: gc.instability(KMEANS, X1, X2, random_state=0)),
-    "transfer_cost": ("similarities", lambda X1, X2: gc.transfer_cost(CUT, X1, X2, "identity")),
-    "transfer_cost of vectors": ("vectors", lambda X1, X2: gc.transfer_cost(KMEANS, X1, X2, "identity")),
+    "transfer_cost": ("similarities", lambda X1, X2: gc.transfer_cost(CUT, X1, X2, mapping="identity")),
+    "transfer_cost of vectors": ("vectors", lambda X1, X2: gc.transfer_cost(KMEANS, X1, X2, mapping="identity")),
     "transfer_costs": ("vectors", lambda X1, X2: gc.transfer_costs(KMEANS.anneal(X1), X2)),
     "replicates": ("vectors", lambda X1, X2: gc.replicates(X1, X2)),
     "compare_criteria": (
         "vectors",
-        lambda X1, X2: gc.compare_criteria(X1, X2, [1, 2], n_repetitions=2, progress=False),
+        lambda X1, X2: gc.compare_criteria(X1, X2, [1, 2], n_repeats=2, progress=False),
     ),
     "hamming_capacity": ("labels", lambda a, b: gc.hamming_capacity(a, b, 3)),
     "disagreement": ("labels", lambda a, b: gc.disagreement(a, b, 3)),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import gencap as gc
 from gencap.validation import transfer
+from gencap.views.measures import match_objects
 
 
 def symmetric(rng, n, signs=True):
@@ -20,6 +21,12 @@ def symmetric(rng, n, signs=True):
 
 def planted(n, seed, noise=0.3, k=2):
     return np.asarray(gc.datasets.planted_correlation_graphs(n, k, 0.1, noise, random_state=seed)[0], float)
+
+
+def solved(model, labels):
+    """The model as if it had been fitted, with these labels."""
+    model.labels_, model.n_features_in_ = np.asarray(labels), len(labels)
+    return model
 
 
 def distance_as_printed(row, labels, v, n_clusters):
@@ -36,7 +43,7 @@ def test_nearest_cluster_is_the_printed_rule(seed, n_clusters):
     rng = np.random.default_rng(seed)
     cross = rng.choice([-1.0, 1.0], (5, 9))
     labels = rng.integers(n_clusters, size=9)
-    mapped = transfer.map_nearest_cluster(cross, labels, n_clusters)
+    mapped = transfer.transfer_labels(solved(gc.CorrelationClustering(n_clusters), labels), cross)
     present = np.unique(labels)
     for row, found in zip(cross, mapped, strict=True):
         assert found in present
@@ -45,16 +52,17 @@ def test_nearest_cluster_is_the_printed_rule(seed, n_clusters):
 
 
 def test_empty_cluster_never_wins():
-    cross = -np.ones((3, 4))
-    assert set(transfer.map_nearest_cluster(cross, [1, 1, 1, 2], 4)) == {2}
+    cross, model = -np.ones((3, 4)), gc.CorrelationClustering(4)
+    assert set(transfer.transfer_labels(solved(model, [1, 1, 1, 2]), cross)) == {2}
 
 
 def test_nearest_cluster_takes_shift_and_mean():
     cross = np.array([[1.0, 1.0, 1.9]])
-    assert transfer.map_nearest_cluster(cross, [0, 0, 1], 2)[0] == 0
-    assert transfer.map_nearest_cluster(cross, [0, 0, 1], 2, shift=-0.5)[0] == 1  # 1.0 against 1.4
-    assert transfer.map_nearest_cluster(cross, [0, 0, 1], 2, average=True)[0] == 1
-    assert np.array_equal(transfer.map_nearest_cluster(scipy.sparse.csr_array(cross), [0, 0, 1], 2), [0])
+    labels = [0, 0, 1]
+    assert transfer.transfer_labels(solved(gc.CorrelationClustering(2), labels), cross)[0] == 0
+    assert transfer.transfer_labels(solved(gc.CorrelationClustering(2, shift=-0.5), labels), cross)[0] == 1  # 1 < 1.4
+    sparse = scipy.sparse.csr_array(cross)
+    assert np.array_equal(transfer.transfer_labels(solved(gc.CorrelationClustering(2), labels), sparse), [0])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -67,7 +75,7 @@ def test_hungarian_equals_brute_force_on_six_objects(seed, signs):
     def total(order):
         return sum(((cross[i] - X1[j]) ** 2).sum() for i, j in enumerate(order))
 
-    order = transfer.map_hungarian(cross, X1)
+    order = match_objects(cross, X1, distance="squared_euclidean")
     assert sorted(order) == list(range(6))
     assert total(order) == pytest.approx(min(map(total, itertools.permutations(range(6)))), rel=1e-12)
 
@@ -75,7 +83,7 @@ def test_hungarian_equals_brute_force_on_six_objects(seed, signs):
 def test_hungarian_undoes_a_permutation():
     rng = np.random.default_rng(3)
     X, order = symmetric(rng, 20, False), rng.permutation(20)
-    assert np.array_equal(transfer.map_hungarian(X[order], X), order)
+    assert np.array_equal(match_objects(X[order], X, distance="squared_euclidean"), order)
 
 
 @pytest.mark.parametrize("n", [2, 9, 10])
@@ -102,12 +110,18 @@ def disagreeing_share(labels, X):
 def test_cost_is_the_share_of_disagreeing_pairs(mapping):
     X1, X2, cross, *_ = gc.split_similarities(planted(40, 1), 1)
     model = gc.CorrelationClustering(3, random_state=0)
-    labels = gc.transfer_labels(model, model.fit(X1).labels_, X1, cross, mapping)
-    cost = gc.transfer_cost(model, X1, X2, mapping, cross=cross)
+    labels = model.fit(X1).labels_
+    if mapping != "identity":
+        labels = (
+            gc.transfer_labels(model, cross)
+            if mapping == "nearest_cluster"
+            else labels[match_objects(cross, X1, distance="squared_euclidean")]
+        )
+    cost = gc.transfer_cost(model, X1, X2, mapping=mapping, cross=cross)
     assert cost == pytest.approx(disagreeing_share(labels, X2), rel=1e-6)
     sparse = [scipy.sparse.csr_array(part) for part in (X1, X2, cross)]
     if mapping != "hungarian":
-        assert gc.transfer_cost(model, *sparse[:2], mapping, cross=sparse[2]) == pytest.approx(cost, rel=1e-6)
+        assert gc.transfer_cost(model, *sparse[:2], mapping=mapping, cross=sparse[2]) == pytest.approx(cost, rel=1e-6)
 
 
 @pytest.mark.parametrize("n_clusters", [1, 2, 3])
@@ -122,13 +136,11 @@ def test_pairwise_transfer_is_the_enumerated_optimum_at_the_other_matrix(n_clust
 
     best = min(itertools.product(range(n_clusters), repeat=6), key=lambda labels: cost(labels, X1))
     model = gc.PairwiseClustering(n_clusters, n_init=10, random_state=0)
-    assert gc.transfer_cost(model, X1, X2, "identity") == pytest.approx(cost(best, X2), rel=1e-5, abs=1e-7)
+    assert gc.transfer_cost(model, X1, X2, mapping="identity") == pytest.approx(cost(best, X2), rel=1e-5, abs=1e-7)
     found = gc.select_by_transfer_cost(
-        model, lambda rng: (X1, X2), [1, 2, 3], "identity", n_repetitions=1, progress=False
+        model, lambda rng: (X1, X2), [1, 2, 3], mapping="identity", n_repeats=1, progress=False
     )
     assert found.training_costs[0, n_clusters - 1] == pytest.approx(cost(best, X1), rel=1e-5, abs=1e-7)
-    with pytest.raises(ValueError, match="'identity' PairwiseClustering"):
-        gc.transfer_labels(model, [0] * 6, X1, X2)
 
 
 def test_labels_are_those_of_fit():
@@ -149,13 +161,13 @@ def test_transfer_of_a_clear_structure_costs_what_the_truth_costs():
 
 def test_models_give_the_sign_and_the_shift():
     rng = np.random.default_rng(0)
-    X1, labels, cross = symmetric(rng, 8, False), rng.integers(2, size=8), rng.standard_normal((4, 8))
+    labels, cross = rng.integers(2, size=8), rng.standard_normal((4, 8))
     fields = cross @ np.eye(2)[labels]
-    mincut = gc.transfer_labels(gc.MinCut(2), labels, X1, cross)
+    mincut = gc.transfer_labels(solved(gc.MinCut(2), labels), cross)
     assert np.array_equal(mincut, fields.argmax(axis=1))
-    assert np.array_equal(gc.transfer_labels(gc.MaxCut(2), labels, X1, cross), 1 - mincut)
+    assert np.array_equal(gc.transfer_labels(solved(gc.MaxCut(2), labels), cross), 1 - mincut)
     size = np.bincount(labels, minlength=2)
-    shifted = gc.transfer_labels(gc.CorrelationClustering(2, shift=-0.7), labels, X1, cross)
+    shifted = gc.transfer_labels(solved(gc.CorrelationClustering(2, shift=-0.7), labels), cross)
     assert np.array_equal(shifted, (fields - 0.7 * size).argmax(axis=1))
 
 
@@ -164,9 +176,9 @@ def test_bad_input_is_named():
     model = gc.CorrelationClustering(2, random_state=0)
     labels = np.zeros(10, int)
     with pytest.raises(ValueError, match="mapping='nearest'.*'nearest_cluster'"):
-        gc.transfer_cost(model, X1, X2, "nearest", cross)
-    with pytest.raises(ValueError, match="PairwiseClustering.*CorrelationClustering"):
-        gc.transfer_cost(gc.PairwiseClustering(2), X1, X2, cross=cross)
+        gc.transfer_cost(model, X1, X2, mapping="nearest", cross=cross)
+    with pytest.raises(ValueError, match="mapping='soft'.*'nearest_cluster', 'hungarian', 'identity'"):
+        gc.transfer_cost(model, X1, X2, mapping="soft", cross=cross)
     with pytest.raises(ValueError, match="cross is missing"):
         gc.transfer_cost(model, X1, X2)
     with pytest.raises(ValueError, match=r"cross has shape \(10, 9\), accepted is \(objects of data set 2, 10\)"):
@@ -175,20 +187,14 @@ def test_bad_input_is_named():
         gc.transfer_cost(model, X1, X2[:9, :9], cross=cross)
     with pytest.raises(ValueError, match="X2 has 1 object"):
         gc.transfer_cost(model, X1, X2[:1, :1], cross=cross[:1])
-    with pytest.raises(ValueError, match="labels1 has 9 entries"):
-        gc.transfer_labels(model, labels[:9], X1, cross)
-    with pytest.raises(ValueError, match="labels1 holds values 0..2"):
-        gc.transfer_labels(model, np.arange(10) % 3, X1, cross)
-    with pytest.raises(ValueError, match="one-to-one"):
-        transfer.map_hungarian(cross[:9], X1)
-    with pytest.raises(ValueError, match="must be dense"):
-        transfer.map_hungarian(scipy.sparse.csr_array(cross), X1)
+    with pytest.raises(TypeError, match="sparse"):
+        gc.transfer_cost(model, X1, X2, mapping="hungarian", cross=scipy.sparse.csr_array(cross))
     broken = cross.copy()
     broken[0, 0] = np.nan
     with pytest.raises(ValueError, match="cross holds NaN"):
-        transfer.map_nearest_cluster(broken, labels, 2)
+        transfer.transfer_labels(solved(model, labels), broken)
     with pytest.raises(ValueError, match="cross holds NaN"):
-        transfer.map_nearest_cluster(scipy.sparse.csr_array(broken), labels, 2)
+        transfer.transfer_labels(solved(model, labels), scipy.sparse.csr_array(broken))
     with pytest.raises(ValueError, match="X has 1 object"):
         gc.split_similarities(np.zeros((1, 1)))
 
@@ -203,5 +209,14 @@ def test_labels_of_an_embedding_are_those_of_fit():
 
 
 def test_hungarian_of_an_odd_number_of_objects_is_named():
-    with pytest.raises(ValueError, match="data has 7 objects, accepted for mapping='hungarian' is an even number"):
-        gc.select_by_transfer_cost(gc.CorrelationClustering(2), np.eye(7), [1, 2], "hungarian", progress=False)
+    with pytest.raises(ValueError, match="X has 7 objects, accepted for mapping='hungarian' is an even number"):
+        gc.select_by_transfer_cost(gc.CorrelationClustering(2), np.eye(7), [1, 2], mapping="hungarian", progress=False)
+
+
+def test_clusters_of_other_costs_are_carried_over_too():
+    X = gc.datasets.two_clouds(0.1, n_per_cloud=30, distance=6.0, random_state=0)[0]
+    S = np.exp(-gc.measures.squared_euclidean_distances(X))
+    X1, X2, cross, *_ = gc.split_similarities(S, 0)
+    for model in (gc.PairwiseClustering(2, random_state=0), gc.NormalizedCut(2, random_state=0)):
+        own = model.cost(gc.coldest_labels(model, X2), X2) / len(X2)
+        assert gc.transfer_cost(model, X1, X2, cross=cross) == pytest.approx(own)

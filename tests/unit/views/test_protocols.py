@@ -5,14 +5,14 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import pdist, squareform
 
 import gencap as gc
-from gencap.views.protocols import ALIGNMENTS, MEASURES
+from gencap.views.protocols import ALIGNMENTS, MEASURES, random_halves, take_objects
 
 
 def table(n=24, d=8, seed=0):
@@ -64,7 +64,7 @@ def test_pairing_is_the_best_of_all(align, seed):
         "path": squareform(cophenet(linkage(pdist(data, "sqeuclidean"), "single"))),
         "path_correlation": squareform(cophenet(linkage(pdist(data, "correlation"), "single"))),
     }[align]
-    views = gc.random_split(data, align, random_state=seed)
+    views = gc.random_split(data, align=align, random_state=seed)
     assert len(views.rows1) == 6 and not set(views.rows1) & set(views.rows2)
     assert np.array_equal(views.first, data[views.rows1]) and np.array_equal(views.second, data[views.rows2])
     found = distances[views.rows1, views.rows2].sum()
@@ -78,7 +78,7 @@ def test_equally_good_path_pairings_are_told_apart_by_the_distances_beneath(alig
     data = table(12, 5, seed) * unit
     plain = squareform(pdist(data, beneath))
     paths = squareform(cophenet(linkage(squareform(plain), "single")))
-    views = gc.random_split(data, align, random_state=seed)
+    views = gc.random_split(data, align=align, random_state=seed)
     sums = {
         order: [D[views.rows1, list(order)].sum() for D in (paths, plain)]
         for order in itertools.permutations(views.rows2.tolist())
@@ -95,7 +95,7 @@ def test_the_distances_beneath_cost_no_path(align, beneath):
     """Among many objects path distances lie close together, and what tells equal pairings apart must weigh less."""
     data = table(160, 5)
     paths = squareform(cophenet(linkage(pdist(data, beneath), "single")))
-    views = gc.random_split(data, align, random_state=0)
+    views = gc.random_split(data, align=align, random_state=0)
     between = paths[np.ix_(views.rows1, views.rows2)]
     best = between[linear_sum_assignment(between)].sum()
     assert best <= np.trace(between) * (1 + 1e-12) and np.trace(between) <= best + 1e-6 * between.max() * 80
@@ -104,7 +104,7 @@ def test_the_distances_beneath_cost_no_path(align, beneath):
 def test_planted_pairs_are_found():
     found = 0
     for seed in range(20):
-        views = gc.random_split(twins(seed=seed), "euclidean", random_state=seed)
+        views = gc.random_split(twins(seed=seed), align="euclidean", random_state=seed)
         partner = {row: row ^ 1 for row in range(40)}
         torn = [a for a, b in zip(views.rows1, views.rows2, strict=True) if partner[a] != b]
         # Twins that fell into the same half cannot be paired; all others must be.
@@ -118,7 +118,7 @@ def test_planted_partners_raise_the_matched_correlation():
     """A half of every pair of twins in each view: the pairing finds all of them, whatever the order."""
     data = twins(15, 12)
     first, second = data[::2], data[1::2][np.random.default_rng(1).permutation(15)]
-    order = gc.measures.match_objects(first, second, "correlation")
+    order = gc.measures.match_objects(first, second, distance="correlation")
     views = gc.replicates(first, second[order])
     assert views.diagnostics["matched"] > 0.999
     assert views.diagnostics["matched"] == pytest.approx(views.diagnostics["nearest"])
@@ -126,7 +126,7 @@ def test_planted_partners_raise_the_matched_correlation():
 
 
 def test_diagnostics_are_correlations_between_the_views():
-    views = gc.random_split(table(20, 7), "correlation", random_state=1)
+    views = gc.random_split(table(20, 7), align="correlation", random_state=1)
     rho = np.corrcoef(views.first, views.second)[:10, 10:]
     assert views.diagnostics == pytest.approx(
         {"matched": np.diag(rho).mean(), "nearest": rho.max(axis=1).mean(), "random": rho.mean()}
@@ -134,7 +134,7 @@ def test_diagnostics_are_correlations_between_the_views():
 
 
 def test_pairing_at_random_pairs_strangers():
-    views = gc.random_split(twins(100, 20), "random", random_state=0)
+    views = gc.random_split(twins(100, 20), align="random", random_state=0)
     assert views.diagnostics["matched"] < 0.2
     assert gc.random_split(twins(100, 20), random_state=0).diagnostics["nearest"] > 0.6
 
@@ -150,9 +150,12 @@ def test_number_of_objects_and_seed():
 
 @pytest.mark.parametrize("align", ALIGNMENTS)
 def test_remake_is_the_same_protocol(align):
-    views = gc.random_split(table(16, 6, 0), align, n_objects=5, random_state=0)
+    views = gc.random_split(table(16, 6, 0), align=align, n_objects=5, random_state=0)
     other = table(16, 6, 1)
-    remade, direct = views.remake(other, random_state=9), gc.random_split(other, align, 5, 9)
+    remade, direct = (
+        views.remake(other, random_state=9),
+        gc.random_split(other, align=align, n_objects=5, random_state=9),
+    )
     assert remade.protocol == views.protocol
     assert np.array_equal(remade.rows1, direct.rows1) and np.array_equal(remade.second, direct.second)
 
@@ -189,7 +192,7 @@ def test_both_views_have_the_larger_maximum_whichever_has_it():
 
 def test_path_over_the_union_is_a_part_of_one_matrix():
     data = table(20, 4)
-    views = gc.random_split(data, "path", n_objects=6, random_state=0)
+    views = gc.random_split(data, align="path", n_objects=6, random_state=0)
     whole = squareform(cophenet(linkage(pdist(data, "sqeuclidean"), "single")))
     pair = views.similarities("path_union")
     assert pair.maximum == pytest.approx(whole.max())
@@ -205,6 +208,7 @@ def test_positive_correlations():
     assert plain.shift(0.5) == pytest.approx(positive.shift(0.5) + 1)
 
 
+@settings(deadline=None)
 @given(st.floats(-20, 20), st.sampled_from(MEASURES))
 def test_relative_and_absolute_shift_are_inverse(relative, measure):
     pair = VIEWS.similarities(measure)
@@ -216,6 +220,7 @@ def test_relative_and_absolute_shift_are_inverse(relative, measure):
 VIEWS = gc.random_split(table(14, 6), random_state=0)
 
 
+@settings(deadline=None)
 @given(st.floats(0.01, 100), st.sampled_from(["euclidean", "path", "path_union"]))
 def test_the_relative_shift_has_no_unit(scale, measure):
     scaled = gc.random_split(table(14, 6) * scale, random_state=0).similarities(measure)
@@ -232,7 +237,7 @@ def test_pairs_and_views_survive_pickling():
 
 def test_a_constant_in_the_similarities_is_a_shift():
     """Correlation clustering of M - D with shift -M is that of -D: the same run at the same temperatures."""
-    X = gc.random_split(twins(12, 5, noise=3.0), "euclidean", random_state=0).similarities("euclidean")[0]
+    X = gc.random_split(twins(12, 5, noise=3.0), align="euclidean", random_state=0).similarities("euclidean")[0]
     far = gc.CorrelationClustering(3, shift=-float(X.max()) - 40, random_state=0).anneal(X)
     near = gc.CorrelationClustering(3, shift=-40.0, random_state=0).anneal(X - X.max())
     assert far.unit == pytest.approx(near.unit, rel=1e-3)
@@ -245,16 +250,16 @@ def test_a_constant_in_the_similarities_is_a_shift():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: gc.interleave(table(5, 3)), "data has 3 columns"),
-        (lambda: gc.interleave([[1.0, 2, 3, np.nan]] * 3), "data"),
-        (lambda: gc.random_split(table(3, 4)), "data has 3 objects"),
+        (lambda: gc.interleave(table(5, 3)), "X has 3 columns"),
+        (lambda: gc.interleave([[1.0, 2, 3, np.nan]] * 3), "X holds NaN"),
+        (lambda: gc.random_split(table(3, 4)), "X has 3 objects"),
         (lambda: gc.random_split(table(9, 4), n_objects=5), "n_objects=5"),
         (lambda: gc.random_split(table(9, 4), align="cosine"), "align='cosine'"),
-        (lambda: gc.random_split(np.vstack([table(7, 4), np.ones(4)])), r"data has 1 constant rows \(7\)"),
+        (lambda: gc.random_split(np.vstack([table(7, 4), np.ones(4)])), r"X has 1 constant rows \(7\)"),
         (lambda: gc.replicates(table(3, 4), np.diag([1.0, 0, 2])).similarities(), r"second has 1 constant rows \(1\)"),
         (lambda: gc.replicates(table(5, 3), table(6, 3)), "X2 has 6 rows"),
-        (lambda: VIEWS.remake(table(13, 6)), r"data has shape \(13, 6\)"),
-        (lambda: VIEWS.remake([[1.0, 2.0], [3.0]]), "data is no array"),
+        (lambda: VIEWS.remake(table(13, 6)), r"X has shape \(13, 6\)"),
+        (lambda: VIEWS.remake([[1.0, 2.0], [3.0]]), "X is no array"),
         (lambda: VIEWS.similarities("cosine"), "measure='cosine'"),
         (lambda: gc.interleave(table(8, 6) * 1e-25).similarities("euclidean"), "rescale"),
         (lambda: gc.interleave(table(8, 6) * 1e25).similarities("euclidean"), "rescale"),
@@ -277,3 +282,25 @@ def test_views_do_not_change_with_the_table_they_were_made_of():
         data[:] = 0
         for array, kept in zip((views.first, views.second, views.data), before, strict=True):
             assert np.array_equal(array, kept)
+
+
+@pytest.mark.parametrize("pairwise", [True, False])
+def test_halves_say_which_rows_they_are(pairwise):
+    X = np.corrcoef(table(9, 5)) if pairwise else table(9, 5)
+    X1, X2, cross, rows1, rows2 = random_halves(X, pairwise, np.random.default_rng(0))
+    assert sorted([*rows1, *rows2]) == list(range(9)) and len(rows1) == 5
+    if pairwise:
+        assert np.allclose(X1, X[np.ix_(rows1, rows1)]) and np.allclose(cross, X[np.ix_(rows2, rows1)])
+    else:
+        assert np.array_equal(X1, X[rows1]) and np.array_equal(X2, X[rows2]) and cross is None
+
+
+def test_arrays_per_object_are_taken_row_by_row():
+    known, weight = [["a", "b"][i % 2] for i in range(4)], np.arange(8.0).reshape(4, 2)
+    first, second = take_objects({"known": known, "weight": weight}, 4, [3, 0], [1])
+    assert first["known"].tolist() == ["b", "a"] and np.array_equal(second["weight"], [[2.0, 3.0]])
+    assert take_objects(None, 4, [0]) == [{}]
+    with pytest.raises(
+        ValueError, match=r"per_object\['known'\] has shape \(4,\), accepted is one entry for each of the 5"
+    ):
+        take_objects({"known": known}, 5, [0])
