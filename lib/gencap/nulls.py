@@ -249,17 +249,23 @@ def _key(model, folder):
         warnings.warn(
             f"capacities of {model!r} are neither kept in folder={str(folder)!r} nor taken from it, as not everything "
             f"that its class and parameters use can be compared with another day's: {error}",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
 def run_parallel(tasks, total, n_jobs, progress, desc, folder):
     """Results of `evaluate_over` for every tuple of arguments, in order; an exception leaves no worker running.
 
-    What is kept in `folder` is keyed here: a worker does not have the globals of the session.
+    What is kept in `folder` is keyed here, once for each model: a worker does not have the globals of the session.
     """
-    calls = (delayed(evaluate_over)(*task, folder, _key(task[0], folder)) for task in tasks)
-    done = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    keys = {}  # by identity: a model need not be hashable
+
+    def call(model, *rest):
+        if id(model) not in keys:
+            keys[id(model)] = _key(model, folder), model  # held, or its identity might be another's
+        return delayed(evaluate_over)(model, *rest, folder, keys[id(model)][0])
+
+    done = Parallel(n_jobs=n_jobs, return_as="generator")(call(*task) for task in tasks)
     with closing(done):
         return list(tqdm(done, total=total, desc=desc, disable=not progress))
 

@@ -256,7 +256,7 @@ def test_interrupted_by_the_keyboard_with_two_workers(tmp_path):
         time.sleep(0.05)
     children = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, signal.SIGINT)
-    error = process.communicate(timeout=30)[1]
+    error = process.communicate(timeout=60)[1]
     assert process.returncode != 0 and "KeyboardInterrupt" in error
     assert not psutil.wait_procs(children, timeout=10)[1]
     kept = {path: path.read_text() for path in folder.glob("*.json")}
