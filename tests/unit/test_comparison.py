@@ -236,7 +236,8 @@ def test_what_the_result_depends_on_is_computed_anew(counted, tmp_path, change):
 
 
 SCRIPT = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background has it ignored
 from test_comparison import MODELS, planted
 from gencap.comparison import compare_models
 found = compare_models(MODELS, planted(), n_splits=40, n_clusters=range(2, 6), n_jobs=2, folder=sys.argv[1])
