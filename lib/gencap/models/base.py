@@ -86,11 +86,14 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
     Notes
     -----
     `capacity_entropy` says where a capacity takes its entropy (see `Trajectory`); "same" also means that there is no
-    cost function, so that final labels are compared by `hamming_capacity`. The tags `input_tags.pairwise`, `.sparse`
-    and `.positive_only` say whether the data are similarities (N, N), may be sparse, and must not be negative.
+    cost function, so that final labels are compared by `hamming_capacity`. `cost_per_pair`: the cost is a sum over
+    pairs of objects, not over objects. `means_positive`: similarities below 0 are accepted and have no meaning; a
+    comparison makes its views positive for such a model. The tags `input_tags.pairwise`, `.sparse` and
+    `.positive_only` say whether the data are similarities (N, N), may be sparse, and must not be negative.
     """
 
     capacity_entropy = "final"
+    cost_per_pair = means_positive = False
     _pairwise = _positive_only = _heats = False
 
     def __sklearn_tags__(self):

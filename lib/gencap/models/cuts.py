@@ -153,6 +153,8 @@ class AdaptiveRatioCut(SimilarityClustering):
     True
     """
 
+    means_positive = True
+
     def __init__(self, n_clusters=2, p=1.5, inference="meanfield", n_init=6, n_sweeps=120, random_state=None):
         super().__init__(n_clusters, inference, n_init, n_sweeps, random_state)
         self.p = p

@@ -51,7 +51,7 @@ class CorrelationClustering(SimilarityClustering):
         super().__init__(n_clusters, inference, n_init, n_sweeps, random_state)
         self.shift = shift
 
-    _centred = True
+    _centred = cost_per_pair = True
 
     def _rule(self):
         return Rule(kernels.QUADRATIC, shift=check_number("shift", self.shift, -LARGEST, LARGEST) + self._offset)
@@ -100,7 +100,7 @@ class MinCut(SimilarityClustering):
     """
 
     _sign = 1.0
-    _centred = True
+    _centred = cost_per_pair = True
 
     def _rule(self):
         return Rule(kernels.QUADRATIC, shift=self._offset, scale=self._sign)

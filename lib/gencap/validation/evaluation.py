@@ -102,7 +102,7 @@ def _evaluated(model, pair, arrays):
         value = hamming_capacity(labels, others, model.n_clusters)
         return Evaluation(value, int(np.count_nonzero(sizes)), float(entropy(sizes, base=2)), labels)
     model = clone(model)  # a generator that the caller gave it stays where it is
-    other, unit = twin(model), _unit(model, pair[0])
+    other, unit = twin(model), model.unit(pair[0])
     low, high = 0.8, 40.0
     while True:
         grid = beta_grid(unit, low, high, 1 + round(np.log(high / low) / GRID_RATIO))
@@ -115,10 +115,6 @@ def _evaluated(model, pair, arrays):
         # Still rising in the cold (path distances), or frozen at the hot end (ratio cuts of small p): a wider grid.
         low, high = 0.02 if frozen else low, 160.0 if rises else high
     return Evaluation(found.value, found.n_effective, found.entropy, first.labels(found.index))
-
-
-def _unit(model, X):  # TODO(contract): every model has `unit`
-    return model.unit(X) if hasattr(model, "unit") else model.anneal(X).unit
 
 
 def check_table(X):
@@ -143,10 +139,6 @@ def make_views(X, protocol, random_state):
     return views
 
 
-def _positive(model):  # TODO(contract): AdaptiveRatioCut says by its tag that it means similarities >= 0
-    return get_tags(model).input_tags.positive_only or type(model).__name__ == "AdaptiveRatioCut"
-
-
 def evaluate_over(model, views, measure, n_clusters, relative_shift, per_object, folder, key):
     """Rows (dict) of a model on views for every number of clusters: one task of a parallel run.
 
@@ -167,7 +159,7 @@ def evaluate_over(model, views, measure, n_clusters, relative_shift, per_object,
             row = _stored(path)
             if row is None:
                 if pair is None:
-                    positive = _positive(model)
+                    positive = get_tags(model).input_tags.positive_only or getattr(model, "means_positive", False)
                     pair = views.similarities(measure, positive=positive) if pairwise else (views.first, views.second)
                 ready = clone(model).set_params(n_clusters=k)
                 if relative_shift is not None:
@@ -215,13 +207,20 @@ def _key(model, folder):
         warnings.warn(
             f"capacities of {model!r} are neither kept in folder={str(folder)!r} nor taken from it, as not everything "
             f"that its class and parameters use can be compared with another day's: {error}",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
 def evaluate_all(tasks, total, folder, **options):
     """Results of `evaluate_over` for every tuple of arguments, in order; `options` as for `map_with_bar`.
 
-    What is kept in `folder` is keyed here: a worker does not have the globals of the session.
+    What is kept in `folder` is keyed here, once for each model: a worker does not have the globals of the session.
     """
-    return map_with_bar(evaluate_over, ((*t, folder, _key(t[0], folder)) for t in tasks), total=total, **options)
+    keys = {}  # by identity, as a model need not be hashable, which is held, or its identity might be another's
+
+    def call(model, *rest):
+        if id(model) not in keys:
+            keys[id(model)] = _key(model, folder), model
+        return model, *rest, folder, keys[id(model)][0]
+
+    return map_with_bar(evaluate_over, (call(*task) for task in tasks), total=total, **options)

@@ -148,8 +148,10 @@ def instability(model, X, X2=None, *, n_repeats=10, per_object=None, random_stat
         raise ValueError(f"model {type(model).__name__} has neither n_clusters nor n_components")
     n_clusters = checks.check_integer(names[0], getattr(model, names[0]))
     pairwise = get_tags(model).input_tags.pairwise
-    if not pairwise and not hasattr(model, "predict"):
-        raise ValueError(f"model {type(model).__name__} has no predict, which carries labels over to new vectors")
+    if not pairwise and not hasattr(model, "predict") and not hasattr(model, "potentials"):
+        raise ValueError(
+            f"model {type(model).__name__} has neither predict nor potentials, to carry labels over to new vectors"
+        )
     rng = checks.generator(random_state)
     checks.check_same_order("X2", X2, "X", X)
     check, dtype = (checks.check_similarity, np.float32) if pairwise else (checks.check_vectors, np.float64)
@@ -169,9 +171,10 @@ def instability(model, X, X2=None, *, n_repeats=10, per_object=None, random_stat
         first, second = take_objects(per_object, X.shape[0], *rows)
         with one_thread():
             fitted = clone(model).fit(X1, **first)
-            if pairwise:
-                own, carried = coldest_labels(twin(model), X2, second), transfer_labels(fitted, cross)
-            else:
+            if hasattr(fitted, "predict"):
                 own, carried = clone(twin(model)).fit(X2, **second).predict(X2), fitted.predict(X2)
+            else:
+                new = cross if pairwise else X2
+                own, carried = coldest_labels(twin(model), X2, second), transfer_labels(fitted, new)
         found.append(disagreement(own, carried, n_clusters))
     return _relative(found, X2.shape[0], n_clusters, 20, rng)

@@ -23,7 +23,6 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from .. import checks
-from ..kernels.similarity import QUADRATIC
 from ..resources import map_with_bar, one_thread
 from ..trajectory import Trajectory, one_hot
 from ..views.measures import map_rows, match_objects
@@ -97,26 +96,15 @@ def coldest_labels(model, X, per_object=None):
     -------
     ndarray of int, shape (N,)
     """
-    model = clone(model)
     if hasattr(model, "coldest_labels"):
         return model.coldest_labels(X, **(per_object or {}))
-    if hasattr(model, "_rule") and not getattr(model, "embedding", False):  # TODO(contract): an embedding cools
-        return model.anneal(X, betas=[20 * model.unit(X)]).labels(-1)
-    return model.fit(X, **(per_object or {})).labels_
+    return clone(model).fit(X, **(per_object or {})).labels_
 
 
 def potentials(model, X2):
     """Potentials (N2, K) of new objects under a fitted model: its own, or squared distances to its centroids."""
     if hasattr(model, "potentials"):
         return model.potentials(X2)
-    if get_tags(model).input_tags.pairwise:  # TODO(contract)
-        sums, size = (
-            X2 @ one_hot(model.labels_, model.n_clusters),
-            np.bincount(model.labels_, minlength=model.n_clusters),
-        )
-        if (rule := model._rule() if hasattr(model, "_rule") else None) and rule.kind == QUADRATIC:
-            return -rule.scale * (sums + rule.shift * size)
-        return -sums / np.maximum(size, 1)
     if not hasattr(model, "cluster_centers_"):
         raise ValueError(
             f"model is {type(model).__name__}, accepted are models with potentials or centroids, and mixtures"
@@ -323,9 +311,7 @@ def _similarity_costs(model, X1, X2, mappings, cross, per_object):
 
 def _n_terms(model, n_objects):
     """Number of pairs, or of objects where clusters are normalised by their sizes."""
-    # TODO(contract): a class attribute `cost_per_pair` (False in the base, True of CorrelationClustering and MinCut)
-    per_pair = getattr(model, "cost_per_pair", hasattr(model, "_rule") and model._rule().kind == QUADRATIC)
-    return n_objects * (n_objects - 1) / 2 if per_pair else n_objects
+    return n_objects * (n_objects - 1) / 2 if getattr(model, "cost_per_pair", False) else n_objects
 
 
 @dataclass(eq=False, repr=False)
