@@ -4,6 +4,7 @@ Room = module, wing = folder, arrow = an import. The picture stands in CONTRIBUT
 """
 
 import ast
+import re
 import io
 import tokenize
 from graphlib import TopologicalSorter
@@ -87,6 +88,8 @@ def test_private_names_stay_in_their_room(room):
     taken = {name for _, name in imports(room) if name and name.startswith("_") and name != "__version__"}
     own, asked = private_names(room)
     others = {name for other in PATHS if other != room for name in next(private_names(other))}
+    if wing(room) == "models":  # what the base says that a model gives, asked of a prepared copy of it
+        own |= set(re.findall(r"`(_\w+)\(", ast.get_docstring(TREES["models.base"])))
     wrong = taken | (asked & others - own)
     assert sorted(wrong) == []
 
