@@ -184,7 +184,7 @@ class NoisyOrFactorization(ClusteringModel):
             return float(np.mean(cdist(X2, offered, "sqeuclidean").min(axis=1)))
         if len(X1) != len(self.assignments_):
             raise ValueError(f"X1 has {len(X1)} rows, accepted are the {len(self.assignments_)} rows of the fit")
-        assignments = self.assignments_[map_rows(X1, X2, mapping, random_state)]
+        assignments = self.assignments_[map_rows(X1, X2, mapping=mapping, random_state=random_state)]
         return float(np.mean(np.sum(boolean_product(assignments, self.components_) != X2, axis=1)))
 
 
