@@ -231,9 +231,11 @@ def test_a_guard_wakes_up(fault, monkeypatch):
 def test_guards_of_size_wake_up(monkeypatch, tmp_path):
     long = tmp_path / "room.py"
     long.write_text('"""Head."""\n\n# No line of code.\n' + "x = 1\n" * 6000)
+    (tmp_path / "short.py").write_text("x = 1\n")
     for number in range(17):
-        monkeypatch.setitem(PATHS, f"models.new{number}", long)
-        monkeypatch.setitem(TREES, f"models.new{number}", ast.parse(long.read_text()))
+        path = tmp_path / "short.py" if number else long
+        monkeypatch.setitem(PATHS, f"models.new{number}", path)
+        monkeypatch.setitem(TREES, f"models.new{number}", ast.parse(path.read_text()))
     assert lines_of_code("models.new0") == 6000
     for guard in (test_a_wing_has_few_rooms, test_the_library_is_small, test_tests_mirror_the_wings):
         with pytest.raises(AssertionError):
