@@ -279,9 +279,37 @@ def test_arrays_per_object_are_checked(name):
     for call in (model.fit, model.anneal, model.coldest_labels):
         with pytest.raises(ValueError, match=f"known has 3 entries, accepted is one for each of the {N_OBJECTS}"):
             call(X, known=[0, 1, 2])
+        with pytest.raises(ValueError, match="known has no entries"):
+            call(X, known=1)
         with pytest.raises(TypeError, match="nonsense"):
             call(X, nonsense=np.zeros(N_OBJECTS))
     assert not hasattr(model, "labels_")
+
+
+WRONG_DATA = {
+    "a missing value": lambda X: np.where(np.arange(X.size).reshape(X.shape) == 1, np.nan, X),
+    "infinity": lambda X: np.where(np.arange(X.size).reshape(X.shape) == 1, np.inf, X),
+    "one dimension": lambda X: X[0],
+    "three dimensions": lambda X: X[None],
+    "no object": lambda X: X[:0, :0],
+    "complex": lambda X: X + 1j,
+    "masked": lambda X: np.ma.masked_less(X, np.median(X) + 1e-9),
+    "dates": lambda X: np.zeros(X.shape, "datetime64[s]"),
+    "words": lambda X: np.full(X.shape, "word"),
+    "nothing": lambda X: None,
+}
+
+
+@every_model
+@pytest.mark.parametrize("wrong", WRONG_DATA)
+def test_wrong_data_are_refused_by_every_way_in(name, wrong):
+    model, X = clone(MODELS[name]), WRONG_DATA[wrong](data(name))
+    calls = [model.fit, model.anneal, model.unit, model.coldest_labels]
+    calls += [] if kind(name) in FITTED_COST else [lambda X: model.cost(GROUP, X)]
+    for call in calls:
+        with pytest.raises((ValueError, TypeError), match="X|array|complex|Complex|NaN|inf|data|convert"):
+            call(X)
+    assert not hasattr(model, "labels_") and not hasattr(model, "n_features_in_")
 
 
 @every_model
