@@ -255,11 +255,7 @@ def test_code_pairs_have_the_error_rate_and_no_preferred_error(n_clusters, error
         (lambda: datasets.two_clouds(np.nan), ValueError, "variance=nan"),
         (lambda: datasets.planted_correlation_graphs(10, 0), ValueError, "n_clusters=0"),
         (lambda: datasets.planted_correlation_graphs(10, 11), ValueError, "n_clusters=11"),
-        (
-            lambda: datasets.planted_correlation_graphs(10, noise=1.2),
-            ValueError,
-            r"noise=1\.2 must be finite and >= 0\.0 and <= 1\.0",
-        ),
+        (lambda: datasets.planted_correlation_graphs(10, noise=1.2), ValueError, r"noise=1\.2 .*<= 1\.0"),
         (lambda: datasets.planted_correlation_graphs(10, complexity=-0.1), ValueError, "complexity=-0.1"),
         (lambda: datasets.planted_group_graphs(0), ValueError, "n_per_group=0"),
         (lambda: datasets.kary_code_pair(10, 1, 0.1), ValueError, "n_clusters=1 must be >= 2"),
