@@ -170,6 +170,7 @@ TESTED_IN = {  # rooms without a test file of their own -> file, and the word by
     "validation.evaluation": "validation/test_comparison.py evaluate",
 }
 OF_NO_ROOM = {  # tests of more than a room
+    "test_calls.py": "notebooks and README",
     "test_docs.py": "docstrings and signatures of all public names",
     "test_environment.py": "dependencies",
     "test_house.py": "this file",
