@@ -73,6 +73,7 @@ def excepted(name, thing):
     return {"EX01"} if name not in FUNCTIONS and not inspect.isclass(thing) else set()  # a class shows its methods
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what widgets inherit
 @pytest.mark.parametrize("name", PUBLIC)
 def test_the_docstring_keeps_numpydocs_rules(name):
     wanted = RULES.keys() - excepted(name, PUBLIC[name])
