@@ -91,6 +91,8 @@ def test_private_names_stay_in_their_room(room):
     """No `from ..room import _name`, and no `thing._name` that only another room gave to the thing."""
     taken = {name for _, name in imports(room) if name and name.startswith("_") and name != "__version__"}
     own, asked = private_names(TREES[room])
+    if wing(room) == "models":  # the head of the base says what a model gives
+        own = own | private_names(TREES["models.base"])[0]
     others = {name for other in PATHS if other != room for name in private_names(TREES[other])[0]}
     wrong = taken | (asked & others - own)
     assert sorted(wrong) == []
@@ -124,7 +126,7 @@ def test_only_the_package_loads_rooms_by_name():
         if isinstance(node, ast.Name | ast.Attribute)
         and getattr(node, "id", getattr(node, "attr", "")) in ("import_module", "__import__")
     }
-    assert asked == {"__init__"}
+    assert "__init__" in asked and asked <= {"__init__", "resources"}  # these ask for the packages of an extra
 
 
 def test_a_wing_has_few_rooms():
