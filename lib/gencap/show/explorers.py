@@ -271,7 +271,7 @@ class TemperatureExplorer(Explorer):
         if capacity is None:
             plots.n_effective_curve(trajectory, step=temperature, ax=right)
         else:
-            plots.information_curve(capacity, trajectory.unit, step=temperature, ax=right)
+            plots.information_curve(capacity, unit=trajectory.unit, step=temperature, ax=right)
             right.set_ylim(-0.1 * self._top, self._top)
 
     def _sentence(self, temperature, **others):

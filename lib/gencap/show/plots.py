@@ -238,7 +238,7 @@ def similarity_heatmap(X, labels=None, *, ax=None, label="similarity", limits=No
     return ax
 
 
-def information_curve(capacity, unit=1.0, *, transfer=None, step=None, label="information $J$", ax=None):
+def information_curve(capacity, *, unit=1.0, transfer=None, step=None, label="information $J$", ax=None):
     """Information J against inverse temperature, its maximum (the generalization capacity) marked.
 
     Values far below zero are cut off: they all say that nothing generalizes.
@@ -573,7 +573,7 @@ def clusters_against_classes(labels, classes, class_names=None, *, ax=None):
     return ax
 
 
-def median_and_quartiles(x, values, label="", *, minimum=False, ax=None):
+def median_and_quartiles(x, values, *, label="", minimum=False, ax=None):
     """Median over repetitions, and the quartiles as a band with thin borders.
 
     Parameters

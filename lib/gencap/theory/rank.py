@@ -79,7 +79,7 @@ def reconstruction_psnr(X, clean):
     >>> rank.reconstruction_psnr(clean + np.eye(3), clean).shape
     (3,)
     """
-    return psnr_of_error(optimal_rank(X, clean).costs[0] / np.size(clean), 255.0)
+    return psnr_of_error(optimal_rank(X, clean).costs[0] / np.size(clean), peak=255.0)
 
 
 def optimal_rank(X, clean, max_rank=None, *, boolean=False):
@@ -156,7 +156,7 @@ def svd_transfer_costs(X1, X2, max_rank=None, *, mapping="nearest", boolean=Fals
     X1, max_rank = _check_matrix("X1", X1, boolean, max_rank)
     X2, _ = _check_matrix("X2", X2, boolean)
     if isinstance(mapping, str):
-        origin = map_rows(X1, X2, mapping, random_state)
+        origin = map_rows(X1, X2, mapping=mapping, random_state=random_state)
     else:
         origin = checks.check_labels("mapping", mapping, len(X2), len(X1))
     return _errors_by_rank(X1, X2, origin, max_rank, boolean) / len(X2)

@@ -220,7 +220,7 @@ def match_objects(X1, X2, *, distance="euclidean"):
     return linear_sum_assignment(cdist(X1, X2, {"squared_euclidean": "sqeuclidean"}.get(distance, distance)))[1]
 
 
-def map_rows(X1, X2, mapping="nearest", random_state=None):
+def map_rows(X1, X2, *, mapping="nearest", random_state=None):
     """Index of the training row (in `X1`) that stands for each test row (in `X2`), shape (N2,).
 
     "nearest": of least distance, ties drawn at random; "hungarian": one of its own, least sum of squared distances.
