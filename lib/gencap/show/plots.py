@@ -40,6 +40,10 @@ SETTINGS = matplotlib.rc_params_from_file(Path(__file__).with_name("lesson.mplst
 def style():
     """Context in which the figures of the suite are drawn; nothing remains changed after it.
 
+    Yields
+    ------
+    None
+
     Examples
     --------
     >>> import gencap as gc
@@ -94,9 +98,9 @@ def _temperature_axis(ax, beta, unit, step=None, curve=None):
     _temperature_ticks(ax.xaxis)
 
 
-def _ring(ax, x, y, marker, colour):
+def _ring(ax, x, y, best, marker, colour):
     """Ring around the best point of a curve."""
-    ax.plot(x, y, marker, markersize=9, markerfacecolor="none", markeredgecolor=colour, label="_best")
+    ax.plot(x[best], y[best], marker, markersize=9, markerfacecolor="none", markeredgecolor=colour, label="_best")
 
 
 def _colourbar(ax, picture, label, **layout):
@@ -156,6 +160,11 @@ def distinct_labels(trajectory, t=-1):
     A group keeps the number of its first leaf, so that a cluster does not change its colour when another one
     splits off.
 
+    Parameters
+    ----------
+    trajectory : Trajectory
+    t : int
+
     Returns
     -------
     ndarray of int, shape (N,)
@@ -173,7 +182,22 @@ def distinct_labels(trajectory, t=-1):
 
 
 def colour_limits(X):
-    """Ends of the colour scale of a similarity matrix: the 1st and 99th percentile off the diagonal."""
+    """Ends of the colour scale of a similarity matrix: the 1st and 99th percentile off the diagonal.
+
+    Parameters
+    ----------
+    X : ndarray, shape (N, N)
+
+    Returns
+    -------
+    (float, float)
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> [round(float(end), 3) for end in gc.plots.colour_limits(np.array([[9.0, 0.0], [1.0, 9.0]]))]
+    [0.01, 0.99]
+    """
     off_diagonal = X[~np.eye(len(X), dtype=bool)]
     return np.percentile(off_diagonal, [1, 99]) if off_diagonal.size else (float(X[0, 0]) - 1, float(X[0, 0]) + 1)
 
@@ -188,6 +212,13 @@ def _blocks(labels, tie=None):
     order = np.lexsort((labels if tie is None else tie, labels))
     present, sizes = np.unique(labels, return_counts=True)
     return order, order[:: -(-len(order) // LARGEST_IMAGE)], present, np.concatenate([[0], np.cumsum(sizes)])
+
+
+def _block_numbers(ax, present, edges, least=0.0):
+    """Cluster numbers beside the blocks of more than a share `least`: those of smaller ones would lie on each other."""
+    named = np.diff(edges) > least * edges[-1]
+    ax.set_yticks(((edges[1:] + edges[:-1]) / 2)[named], (present + 1)[named])
+    ax.tick_params(axis="y", length=0)
 
 
 def similarity_heatmap(X, labels=None, *, ax=None, label="similarity", limits=None, colourbar=True):
@@ -217,19 +248,16 @@ def similarity_heatmap(X, labels=None, *, ax=None, label="similarity", limits=No
     X = np.asarray(X)
     if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] == 0:
         raise ValueError(f"X must be a non-empty square matrix (objects, objects), got shape {X.shape}")
-    n_objects = len(X)
-    labels = check_labels("labels", np.zeros(n_objects, int) if labels is None else labels, n_objects)
+    labels = check_labels("labels", np.zeros(len(X), int) if labels is None else labels, len(X))
     ax = _axes(ax, (4.6, 3.8), xlabel="objects", ylabel="objects")
     _, shown, present, edges = _blocks(labels)
     image = X[np.ix_(shown, shown)]
-    picture = _image(ax, image, (0, n_objects, n_objects, 0), *(colour_limits(image) if limits is None else limits))
+    picture = _image(ax, image, (0, len(X), len(X), 0), *(colour_limits(image) if limits is None else limits))
     if len(present) > 1:
         for start, size in zip(edges[:-1], np.diff(edges), strict=True):
             for colour, width in (("white", 2.6), ("black", 1.1)):
                 ax.add_patch(Rectangle((start, start), size, size, fill=False, edgecolor=colour, linewidth=width))
-        named = np.diff(edges) > 0.03 * n_objects  # the numbers of smaller ones would lie on each other
-        ax.set_yticks(((edges[1:] + edges[:-1]) / 2)[named], (present + 1)[named])
-        ax.tick_params(axis="y", length=0)
+        _block_numbers(ax, present, edges, 0.03)
         ax.set(xlabel="objects, ordered by cluster", ylabel="cluster")
     ax.spines[:].set_visible(False)
     if colourbar:
@@ -270,7 +298,7 @@ def information_curve(capacity, unit=1.0, *, transfer=None, step=None, label="in
     drawn = _curve_style(ax)
     first = not ax.lines
     ax.plot(beta, curve, label=label, **drawn)
-    _ring(ax, beta[best], curve[best], "o", drawn["color"])
+    _ring(ax, beta, curve, best, "o", drawn["color"])
     top = max(float(curve.max()), 0.05)
     low, high = (-0.12 * top, 1.2 * top) if first else ax.get_ylim()
     ax.set_ylim(min(low, -0.12 * top), max(high, 1.2 * top))
@@ -293,10 +321,9 @@ def _second_curve(ax, x, y, label, axis_label):
     twin = ax.twinx()
     twin.spines["right"].set_visible(True)
     twin.plot(x, y, "s--", color=COLOURS[4], markersize=3.5, label=label)
-    best, low, high = int(np.nanargmin(y)), np.nanmin(y), np.nanmax(y)
-    _ring(twin, x[best], y[best], "s", COLOURS[4])
-    span = float(high - low) or 1.0
-    twin.set(ylabel=axis_label, ylim=(low - 0.1 * span, high + 0.3 * span))
+    _ring(twin, x, y, int(np.nanargmin(y)), "s", COLOURS[4])
+    low, span = np.nanmin(y), float(np.nanmax(y) - np.nanmin(y)) or 1.0
+    twin.set(ylabel=axis_label, ylim=(low - 0.1 * span, np.nanmax(y) + 0.3 * span))
     ax.legend(handles=_curves(ax, twin), loc="upper left", ncols=2, **BACKING)
     ax.set_ylim(ax.get_ylim()[0], ax.get_ylim()[1] * 1.1)
 
@@ -582,14 +609,12 @@ def median_and_quartiles(x, values, label="", *, minimum=False, ax=None):
     x, values = np.asarray(x), np.asarray(values, dtype=float)
     if values.ndim != 2 or x.shape != values.shape[1:]:
         raise ValueError(f"values has shape {values.shape}, accepted is (n_repeats, {x.size}), one column for each x")
-    ax = _axes(ax)
-    drawn = _curve_style(ax)
+    drawn = _curve_style(ax := _axes(ax))
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
     ax.fill_between(x, low, high, color=drawn["color"], alpha=0.15, linewidth=0.6)
     ax.plot(x, middle, label=label, **drawn)
     if minimum:
-        best = int(middle.argmin())
-        _ring(ax, x[best], middle[best], drawn["marker"], drawn["color"])
+        _ring(ax, x, middle, int(middle.argmin()), drawn["marker"], drawn["color"])
     return ax
 
 
@@ -664,8 +689,7 @@ def coclustering_comparison(reference, alternative, *, ax=None):
     order, shown, present, edges = _blocks(reference, alternative)
     together, also = (np.equal.outer(names[shown], names[shown]) for names in (reference, alternative))
     _image(ax, 2 * together + also, (0, len(order), len(order), 0), high=3, cmap=ListedColormap(PAIRS))
-    ax.set_yticks((edges[1:] + edges[:-1]) / 2, present + 1)
-    ax.tick_params(axis="y", length=0)
+    _block_numbers(ax, present, edges)
     words = ("together in neither", "in the alternative only", "in the reference only", "together in both")
     patches = [Patch(facecolor=colour, edgecolor="0.3", label=word) for colour, word in zip(PAIRS, words, strict=True)]
     ax.legend(handles=patches[::-1], loc="upper left", bbox_to_anchor=(1.02, 1))
