@@ -181,7 +181,7 @@ def test_centroid_tree_in_a_given_direction(tree, ax):
 def test_paths_without_centroids_are_mean_places(tree, ax):
     X = np.repeat(PLACES, 2, axis=0)
     bare = Trajectory(tree.betas, tree.probabilities, None, tree.costs)
-    with pytest.raises(ValueError, match="X is needed"):
+    with pytest.raises(ValueError, match=r"X has shape \(\), accepted is \(8, D\)"):
         plots.cluster_trajectories(bare)
     with pytest.raises(ValueError, match=r"X has shape \(3, 2\).*\(8, D\)"):
         plots.centroid_tree(bare, X[:3])

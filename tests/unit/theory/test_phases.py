@@ -112,7 +112,7 @@ def test_order_parameters_name_bad_input():
     for run, centers, message in (
         (without, truth, "trajectory must be a Trajectory with centroids"),
         ("run", truth, "trajectory must be a Trajectory"),
-        (run_with(np.ones((1, 3, 3))), np.eye(3), "trajectory has 3 clusters"),
+        (run_with(np.ones((1, 3, 3))), np.eye(3), "and 2 clusters, got Trajectory.*3 clusters"),
         (good, np.eye(2), r"centers has shape \(2, 2\)"),
         (good, np.ones((2, 3)), "centers are equal"),
         (good, truth * np.nan, "centers"),
