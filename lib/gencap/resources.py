@@ -74,10 +74,10 @@ def require(extra, *modules):
     >>> require("plots", "json", "pillow_of_the_future")
     Traceback (most recent call last):
         ...
-    ImportError: pillow_of_the_future is not installed: pip install "gencap[plots]" brings what is needed here
+    ImportError: not installed: pillow_of_the_future; pip install "gencap[plots]" brings what is needed here
     """
     if missing := [name for name in modules if importlib.util.find_spec(name) is None]:
-        words = f'{", ".join(missing)} is not installed: pip install "gencap[{extra}]" brings what is needed here'
+        words = f'not installed: {", ".join(missing)}; pip install "gencap[{extra}]" brings what is needed here'
         raise ImportError(words, name=missing[0])
     return importlib.import_module(modules[0])
 
