@@ -21,6 +21,8 @@ ROOT = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(ROOT, ".venv")
 STAMP = os.path.join(VENV, "gencap-installed")
 OLDEST = (3, 11)
+# What a command needs beyond the library's own dependencies; any other one needs what notebooks need.
+EXTRAS = {"test": ["notebooks", "test"], "bench": ["bench", "notebooks", "test"]}
 # Ways to compute here as on another processor: numba without this one's vector units, then OpenBLAS and NumPy without.
 SETTINGS = ("as-is", "generic", "nehalem")
 # NumPy warns of a name that it cannot switch off here, so it is asked for its own.
@@ -261,7 +263,7 @@ def main(words):
     if word == "test":
         read_test(words[1:])  # what it does not accept is said before anything is installed
     try:
-        python = set_up(["test", "bench"] if word == "bench" else ["test"])
+        python = set_up(EXTRAS.get(word, ["notebooks"]))
     except subprocess.CalledProcessError as error:
         print("gencap: setting up failed: {}".format(error), file=sys.stderr)
         return 1

@@ -11,7 +11,10 @@ import threading
 from pathlib import Path
 
 from gencap import __version__
-from gencap.run import report, runner
+from gencap.resources import require
+from gencap.run import runner
+
+NEEDED = "nbformat PIL ipykernel jinja2 math_core nbclient nbconvert papermill psutil".split()
 
 
 def main(words=None):
@@ -29,9 +32,13 @@ def main(words=None):
             added.add_argument(name, **settings)
         added._negative_number_matcher = re.compile("-[^-]")  # a value may begin like -3e-1, -0.5,-1 or -inf
     arguments = vars(parser.parse_args(words))
+    command = arguments.pop("command")
     try:
-        return arguments.pop("command")(**arguments) or 0
-    except (runner.ParameterError, runner.NotebookFailed, OSError) as error:  # OSError: a full disk, a lost file
+        if command is not _data:
+            require("notebooks", *NEEDED)
+        return command(**arguments) or 0
+    # OSError: a full disk, a lost file
+    except (runner.ParameterError, runner.NotebookFailed, ImportError, OSError) as error:
         print(f"gencap: {error}", file=sys.stderr)
         return 2 if isinstance(error, runner.ParameterError) else 1
     except KeyboardInterrupt:
@@ -73,6 +80,8 @@ def _say_cell(done, total):
 
 def _all(profile, jobs):
     """Run every notebook and write build/report.html and build/claims.json."""
+    from gencap.run import report
+
     records = runner.run_all(runner.project_notebooks(), profile, jobs)
     runner.write_json(runner.project_folder() / "build" / "claims.json", runner.gather_claims(records))
     failed = [r for r in records if r["status"] == "failed"]
@@ -105,6 +114,8 @@ def _keep():
 
 def _report():
     """Write build/report.html from the runs there are."""
+    from gencap.run import report
+
     records = list(filter(None, map(runner.last_record, runner.project_notebooks())))
     print(report.write(records), report.summary(), sep="\n")
 

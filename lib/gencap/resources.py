@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import importlib.util
 import json
 import os
 import shutil
@@ -57,6 +58,28 @@ def project_folder():
     """The folder of notebooks/ to run and build/ to write: the current one if it has notebooks/, or the checkout."""
     folders = (Path.cwd(), PACKAGE.parents[1])
     return next((folder for folder in folders if (folder / "notebooks").is_dir()), Path.cwd())
+
+
+def require(extra, *modules):
+    """The first of `modules`, imported; where one of them is missing, the error says which extra of gencap brings it.
+
+    Raises
+    ------
+    ImportError
+        One of them is not installed.
+
+    Examples
+    --------
+    >>> from gencap.resources import require
+    >>> require("plots", "json", "pillow_of_the_future")
+    Traceback (most recent call last):
+        ...
+    ImportError: not installed: pillow_of_the_future; pip install "gencap[plots]" brings what is needed here
+    """
+    if missing := [name for name in modules if importlib.util.find_spec(name) is None]:
+        words = f'not installed: {", ".join(missing)}; pip install "gencap[{extra}]" brings what is needed here'
+        raise ImportError(words, name=missing[0])
+    return importlib.import_module(modules[0])
 
 
 @contextmanager

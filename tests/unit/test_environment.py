@@ -14,7 +14,9 @@ import gencap
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-NEEDED = [Requirement(r) for r in PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"]]
+EXTRAS = PROJECT["optional-dependencies"]
+NEEDED = [Requirement(r) for e in ("plots", "notebooks", "test") for r in EXTRAS[e] if not r.startswith("gencap[")]
+NEEDED += map(Requirement, PROJECT["dependencies"])
 ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
 CONDA = [spec for spec in ENVIRONMENT["dependencies"] if isinstance(spec, str)]
 PIP = next(spec["pip"] for spec in ENVIRONMENT["dependencies"] if isinstance(spec, dict))

@@ -177,7 +177,7 @@ def test_words_are_handed_over(run, monkeypatch, words, expected):
     monkeypatch.setattr(run, "set_up", lambda extras: "python of " + ",".join(extras))
     monkeypatch.setattr(run, "hand_over", lambda command: command)
     python, *rest = run.main(words)
-    assert rest == expected and python == "python of test" + (",bench" if words == ["bench"] else "")
+    assert rest == expected and python == "python of " + ("bench,notebooks,test" if words == ["bench"] else "notebooks")
 
 
 def test_the_summary_counts_and_returns_the_worst_status(run, monkeypatch, capsys):

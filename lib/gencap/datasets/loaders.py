@@ -8,6 +8,7 @@ from sklearn.datasets import load_sample_image
 from sklearn.utils import Bunch
 
 from ..checks import check_option
+from ..resources import require
 from .expression import load_expression, missing_values
 from .sources import SOURCES, locate
 
@@ -129,6 +130,7 @@ def load_image(name):
     (427, 640)
     """
     check_option("name", name, ("china", "flower"))
+    require("plots", "PIL")  # scikit-learn reads the file by it
     return load_sample_image(f"{name}.jpg") @ np.array([0.299, 0.587, 0.114])
 
 

@@ -12,7 +12,6 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import ipywidgets
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -20,9 +19,11 @@ from PIL import Image
 from tqdm.auto import tqdm
 
 from ..checks import check_integer, check_option
+from ..resources import require
 from ..trajectory import Trajectory
 from . import plots
 
+ipywidgets = require("notebooks", "ipywidgets")
 LARGEST_SCATTER = 1500  # more points take longer to draw than a slider may
 
 
