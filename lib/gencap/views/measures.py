@@ -7,13 +7,13 @@ Constant-shift embedding turns any symmetric D into squared Euclidean distances 
 makes the centred matrix positive semi-definite; the pairwise clustering cost only changes by a constant.
 """
 
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from ..checks import as_array, check_integer, check_option, check_similarity, check_vectors, generator
+from .. import checks
 from ..kernels.paths import fill_paths, join_order
 
 _CROSS_DISTANCES = ("euclidean", "squared_euclidean", "correlation", "hamming")
@@ -22,12 +22,12 @@ ROW_MAPPINGS = ("nearest", "hungarian")  # many to one, or one to one
 
 def euclidean_distances(X):
     """Euclidean distances (N, N) between the rows of X (N, D); exactly symmetric, zero diagonal."""
-    return squareform(pdist(check_vectors("X", X), "euclidean"), checks=False)
+    return squareform(pdist(checks.check_vectors("X", X), "euclidean"), checks=False)
 
 
 def squared_euclidean_distances(X):
     """Squared Euclidean distances (N, N) between the rows of X (N, D); exactly symmetric, zero diagonal."""
-    return squareform(pdist(check_vectors("X", X), "sqeuclidean"), checks=False)
+    return squareform(pdist(checks.check_vectors("X", X), "sqeuclidean"), checks=False)
 
 
 def pearson_similarity(X):
@@ -38,7 +38,7 @@ def pearson_similarity(X):
     ValueError
         A row is constant (its correlation is undefined); the message names the rows.
     """
-    X = standardised_rows("X", check_vectors("X", X))
+    X = standardised_rows("X", checks.check_vectors("X", X))
     correlation = X @ X.T
     # Rounding leaves 1 + 2e-16 here and there, which would make a distance 1 - rho negative.
     np.clip(correlation, -1.0, 1.0, out=correlation)
@@ -54,16 +54,15 @@ def standardised_rows(name, X):
     constant = np.flatnonzero(length <= 8 * np.finfo(float).eps * np.linalg.norm(X, axis=1))
     if constant.size:
         shown = ", ".join(map(str, constant[:10])) + (", ..." if constant.size > 10 else "")
-        raise ValueError(
-            f"{name} has {constant.size} constant rows ({shown}): correlation is undefined; accepted are rows that vary"
-        )
+        found = f"{name} has {constant.size} constant rows ({shown})"
+        raise ValueError(f"{found}: correlation is undefined; accepted are rows that vary")
     return centred / length[:, None]
 
 
 def _check_dense(name, X):
     """A dense symmetric matrix as float32 if it is, else float64."""
     dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-    return check_similarity(name, as_array(name, X, dtype), dtype)
+    return checks.check_similarity(name, checks.as_array(name, X, dtype), dtype)
 
 
 def _check_distances(D):
@@ -109,8 +108,7 @@ def similarity_from_distances(D):
     return D.max() - D
 
 
-@dataclass(frozen=True)
-class ConstantShiftEmbedding:
+class ConstantShiftEmbedding(namedtuple("ConstantShiftEmbedding", "vectors eigenvalues shift distances")):
     """Result of `constant_shift_embedding`.
 
     Attributes
@@ -125,11 +123,6 @@ class ConstantShiftEmbedding:
     distances : ndarray, shape (N, N)
         D_ij + 2 shift for i != j: squared Euclidean distances of the vectors when all d = N - 1 axes are kept.
     """
-
-    vectors: np.ndarray
-    eigenvalues: np.ndarray
-    shift: float
-    distances: np.ndarray
 
 
 def constant_shift_embedding(D, *, n_dimensions=None):
@@ -161,10 +154,10 @@ def constant_shift_embedding(D, *, n_dimensions=None):
     Document 000, section 6.1.1, steps 1-6; document 004, section 9.10.
     """
     D = _check_dense("D", D).astype(np.float64)
-    n = len(D)
-    if n < 2:
-        raise ValueError("D has 1 object, accepted are 2 and more")
-    n_kept = None if n_dimensions is None else check_integer("n_dimensions", n_dimensions, 1, n - 1, "n_samples - 1")
+    n = checks.check_integer("objects of D", len(D), 2)
+    n_kept = (
+        None if n_dimensions is None else checks.check_integer("n_dimensions", n_dimensions, 1, n - 1, "n_samples - 1")
+    )
     self_distance = np.diag(D)
     D = D - (self_distance[:, None] + self_distance) / 2
     row_mean = D.mean(axis=1)
@@ -181,9 +174,8 @@ def constant_shift_embedding(D, *, n_dimensions=None):
     axes = axes[:, :n_kept]
     # An eigenvector's sign is arbitrary: its largest entry is made positive, so that pictures do not flip.
     axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(n_kept)])
-    return ConstantShiftEmbedding(
-        axes * np.sqrt(eigenvalues[:n_kept]), eigenvalues, shift, D + 2 * shift * (1 - np.eye(n))
-    )
+    vectors = axes * np.sqrt(eigenvalues[:n_kept])
+    return ConstantShiftEmbedding(vectors, eigenvalues, shift, D + 2 * shift * (1 - np.eye(n)))
 
 
 def match_objects(X1, X2, *, distance="euclidean"):
@@ -210,14 +202,12 @@ def match_objects(X1, X2, *, distance="euclidean"):
     ----------
     Document 000, Eq 26 (its double sum is a single one).
     """
-    check_option("distance", distance, _CROSS_DISTANCES)
-    X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)
-    if X1.shape != X2.shape:
-        raise ValueError(f"X1 has shape {X1.shape} and X2 {X2.shape}, accepted are two sets of one shape")
-    if distance == "correlation":
-        standardised_rows("X1", X1)
-        standardised_rows("X2", X2)
-    return linear_sum_assignment(cdist(X1, X2, {"squared_euclidean": "sqeuclidean"}.get(distance, distance)))[1]
+    checks.check_option("distance", distance, _CROSS_DISTANCES)
+    X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
+    checks.check_same_shape("X2", X2, "X1", X1)
+    for name, X in (("X1", X1), ("X2", X2)) if distance == "correlation" else ():
+        standardised_rows(name, X)
+    return linear_sum_assignment(cdist(X1, X2, distance.replace("squared_", "sq")))[1]
 
 
 def map_rows(X1, X2, mapping="nearest", random_state=None):
@@ -225,15 +215,15 @@ def map_rows(X1, X2, mapping="nearest", random_state=None):
 
     "nearest": of least distance, ties drawn at random; "hungarian": one of its own, least sum of squared distances.
     """
-    check_option("mapping", mapping, ROW_MAPPINGS)
-    X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)
+    checks.check_option("mapping", mapping, ROW_MAPPINGS)
+    X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
     if X1.shape[1] != X2.shape[1]:
         raise ValueError(f"X2 has {X2.shape[1]} columns, accepted is {X1.shape[1]} as in X1")
     distances = cdist(X2, X1, "sqeuclidean")
     if mapping == "nearest":
         # Noise far below any difference between two distances decides between equal ones only.
         scale = 1e-9 * max(distances.max(), 1e-300)
-        return np.argmin(distances + scale * generator(random_state).random(distances.shape), axis=1)
+        return np.argmin(distances + scale * checks.generator(random_state).random(distances.shape), axis=1)
     if len(X2) > len(X1):
         raise ValueError(f"mapping='hungarian' needs at most as many test as training rows, got {len(X2)} > {len(X1)}")
     return linear_sum_assignment(distances)[1]
