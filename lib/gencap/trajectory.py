@@ -88,6 +88,8 @@ class Trajectory:
         one, and last the lowest cost after merging and parting clusters. How far they differ says how sure it is.
     learned : dict
         What a model's `fit` keeps of the run besides, by the name of its attribute. Not saved.
+    n_steps, n_objects, n_clusters : int
+        T, N and K, the number of clusters offered.
 
     Raises
     ------
@@ -120,30 +122,24 @@ class Trajectory:
     def __post_init__(self):
         self.betas, self.probabilities = check_betas(self.betas), np.asarray(self.probabilities)
         if self.probabilities.ndim != 3 or 0 in self.probabilities.shape:
-            raise ValueError(
-                f"probabilities has shape {self.probabilities.shape}, accepted is (steps, objects, clusters)"
-            )
-        steps, objects, clusters = self.probabilities.shape
+            found = f"probabilities has shape {self.probabilities.shape}"
+            raise ValueError(f"{found}, accepted is (steps, objects, clusters)")
+        steps, objects, clusters = self.n_steps, self.n_objects, self.n_clusters = self.probabilities.shape
         if self.converged is None:
             self.converged = np.ones(steps, bool)
-        for name, shape in (
-            ("betas", (steps,)),
-            ("costs", (steps,)),
-            ("converged", (steps,)),
-            ("potentials", (steps, objects, clusters)),
-            ("centroids", (steps, clusters, *np.shape(self.centroids)[-1:])),
-            ("objects", (objects,)),
-        ):
-            value = getattr(self, name)
-            if value is None and name != "costs":
+        shapes = dict.fromkeys(("betas", "costs", "converged"), (steps,)) | {"objects": (objects,)}
+        shapes |= {
+            "potentials": (steps, objects, clusters),
+            "centroids": (steps, clusters, *np.shape(self.centroids)[-1:]),
+        }
+        for name, shape in shapes.items():
+            if getattr(self, name) is None and name != "costs":
                 continue
-            value = np.asarray(value)
+            value = np.asarray(getattr(self, name))
             setattr(self, name, value)
             if value.shape != shape:
-                raise ValueError(
-                    f"{name} has shape {value.shape}, accepted beside probabilities of shape "
-                    f"{self.probabilities.shape} is {shape}"
-                )
+                beside = f"beside probabilities of shape {self.probabilities.shape}"
+                raise ValueError(f"{name} has shape {value.shape}, accepted {beside} is {shape}")
             # A sum is NaN or infinite as soon as one entry is, and needs no mask as large as the array.
             with np.errstate(over="ignore", invalid="ignore"):
                 if name != "objects" and not np.isfinite(value.sum(dtype=np.float64)) and not np.isfinite(value).all():
@@ -152,26 +148,10 @@ class Trajectory:
         wrong = np.flatnonzero(~(np.abs(sums - 1) <= 1e-4))
         if wrong.size or self.probabilities.min() < 0:
             at = wrong[0] if wrong.size else self.probabilities.min(axis=2).argmin()
-            raise ValueError(
-                f"probabilities of object {at % objects} at step {at // objects} are "
-                f"{self.probabilities[at // objects, at % objects]}; accepted are numbers >= 0 of sum 1"
-            )
+            step, i = divmod(at, objects)
+            found = f"probabilities of object {i} at step {step} are {self.probabilities[step, i]}"
+            raise ValueError(f"{found}; accepted are numbers >= 0 of sum 1")
         check_option("capacity_entropy", self.capacity_entropy, ENTROPIES)
-
-    @property
-    def n_steps(self):
-        """Number of temperatures T."""
-        return self.probabilities.shape[0]
-
-    @property
-    def n_objects(self):
-        """Number of objects N."""
-        return self.probabilities.shape[1]
-
-    @property
-    def n_clusters(self):
-        """Number of clusters offered, K."""
-        return self.probabilities.shape[2]
 
     def __repr__(self):
         return f"Trajectory({self.n_steps} temperatures, {self.n_objects} objects, {self.n_clusters} clusters)"
@@ -240,16 +220,10 @@ class Trajectory:
         try:
             with np.load(path) as stored:
                 arrays = {"potentials": None} | {name: stored[name] for name in _stored() if name in stored.files}
-            missing = [name for name in ("betas", "probabilities", "costs") if name not in arrays]
+            scalars = {"unit": float, "n_iter": int, "capacity_entropy": str}
+            return cls(**arrays | {name: kind(arrays[name]) for name, kind in scalars.items() if name in arrays})
         except (ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
             raise ValueError(f"{path} is not a Trajectory written by save: {error}") from None
-        if missing:
-            raise ValueError(f"{path} is not a Trajectory written by save: it has no {', '.join(missing)}")
-        scalars = {"unit": float, "n_iter": int, "capacity_entropy": str}
-        try:
-            return cls(**arrays | {name: kind(arrays[name]) for name, kind in scalars.items() if name in arrays})
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path} holds no Trajectory: {error}") from None
 
 
 def _stored():
@@ -263,9 +237,8 @@ def check_start(init, betas, n_objects, n_clusters):
         return None
     if not isinstance(init, Trajectory):
         raise TypeError(f"init must be a Trajectory or None, got {type(init).__name__}")
-    given, wanted = init.probabilities.shape, (len(betas), n_objects, n_clusters)
-    if given != wanted:
-        raise ValueError(f"init has (steps, objects, clusters) = {given}, accepted is {wanted}")
+    if init.probabilities.shape != (wanted := (len(betas), n_objects, n_clusters)):
+        raise ValueError(f"init has (steps, objects, clusters) = {init.probabilities.shape}, accepted is {wanted}")
     return init
 
 
@@ -293,9 +266,8 @@ def entropy_bits(p):
     float, or ndarray of shape (...)
     """
     p = np.asarray(p, dtype=np.float64)
-    if p.ndim == 0 or p.shape[-1] == 0:
-        raise ValueError(f"p must hold at least one probability, got shape {p.shape}")
-    if not np.isfinite(p).all() or (p < 0).any() or (np.abs(p.sum(axis=-1) - 1) > 1e-4).any():
-        raise ValueError("p must hold finite probabilities >= 0 that sum to 1 within 1e-4 over the last axis")
+    if p.ndim == 0 or not (p >= 0).all() or not (np.abs(p.sum(axis=-1) - 1) <= 1e-4).all():
+        accepted = "probabilities >= 0 that sum to 1 within 1e-4 over the last axis"
+        raise ValueError(f"p of shape {p.shape} must hold {accepted}")
     entropy = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1)
     return np.maximum(entropy, 0.0) if entropy.ndim else max(float(entropy), 0.0) + 0.0

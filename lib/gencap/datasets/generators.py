@@ -67,11 +67,8 @@ def paired_gaussian_sources(n_objects, centers, variance=1.0, random_state=None,
         raise ValueError(f"variance must be one number or {len(centers)}, got shape {np.shape(variance)}")
     labels = _source_labels(n_objects, len(centers), sizes)
     deviation = np.broadcast_to(deviations, len(centers))[labels][:, None]
-    X1, X2 = (
-        centers[labels] + deviation * rng.standard_normal((n_objects, centers.shape[1]))
-        for rng in generator(random_state).spawn(2)
-    )
-    return X1, X2, labels
+    noise = (rng.standard_normal((n_objects, centers.shape[1])) for rng in generator(random_state).spawn(2))
+    return *(centers[labels] + deviation * one for one in noise), labels
 
 
 def five_gaussians(n_objects=10000, random_state=None):
@@ -186,30 +183,22 @@ class PairedGraphs(tuple):
     ((6, 6), [0, 1, 0, 1, 0, 1])
     """
 
-    def __new__(cls, graphs, labels):
-        pair = super().__new__(cls, graphs)
-        pair.labels = labels
-        return pair
 
-    def __getnewargs__(self):
-        return tuple(self), self.labels
+def _paired_graphs(labels, draw, random_state):
+    """Symmetric float32 matrices with zero diagonal; draw(rng, labels_i, labels_j) gives a block's weights.
 
-
-def _symmetric_graph(labels, draw, rng):
-    """Symmetric float32 matrix with zero diagonal; draw(rng, labels_i, labels_j) gives a block's weights.
-
-    Drawn block by block of rows: besides the graph, memory holds only one block.
+    Drawn block by block of rows: besides the graphs, memory holds only one block.
     """
-    n = labels.size
-    graph = np.empty((n, n), np.float32)
-    for start in range(0, n, _BLOCK):
-        rows = slice(start, min(start + _BLOCK, n))
-        block = draw(rng, labels[rows, None], labels[None, start:])
-        graph[rows, start:] = block
-        square = np.triu(block[:, : block.shape[0]], 1)
-        graph[rows, rows] = square + square.T
-        graph[rows.stop :, rows] = block[:, block.shape[0] :].T
-    return graph
+    pair = PairedGraphs(np.empty((labels.size, labels.size), np.float32) for _ in range(2))
+    pair.labels = labels
+    for graph, rng in zip(pair, generator(random_state).spawn(2), strict=True):
+        for start in range(0, labels.size, _BLOCK):
+            block = draw(rng, labels[start : start + _BLOCK, None], labels[None, start:])
+            rows = slice(start, start + len(block))
+            square = np.triu(block[:, : len(block)], 1)
+            block[:, : len(block)] = square + square.T
+            graph[rows, start:], graph[start:, rows] = block, block.T
+    return pair
 
 
 def planted_correlation_graphs(n_objects, n_clusters=5, complexity=0.35, noise=0.85, random_state=None, sizes=None):
@@ -259,7 +248,7 @@ def planted_correlation_graphs(n_objects, n_clusters=5, complexity=0.35, noise=0
         uniform = rng.random(positive.shape, dtype=np.float32)
         return np.where(uniform < positive, np.float32(1), np.float32(-1))
 
-    return PairedGraphs((_symmetric_graph(labels, draw, rng) for rng in generator(random_state).spawn(2)), labels)
+    return _paired_graphs(labels, draw, random_state)
 
 
 def planted_group_graphs(n_per_group=100, noise=0.5, random_state=None):
@@ -298,7 +287,7 @@ def planted_group_graphs(n_per_group=100, noise=0.5, random_state=None):
         replaced = rng.random(planted.shape, dtype=np.float32) < noise
         return np.where(replaced, values[rng.integers(4, size=planted.shape)], planted)
 
-    return PairedGraphs((_symmetric_graph(labels, draw, rng) for rng in generator(random_state).spawn(2)), labels)
+    return _paired_graphs(labels, draw, random_state)
 
 
 def kary_code_pair(n_objects, n_clusters, error_rate, random_state=None):

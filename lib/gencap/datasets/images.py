@@ -63,9 +63,7 @@ def image_from_patches(patches, width):
         raise ValueError(f"patches must hold square patches, got {patches.shape[1]} pixels a patch")
     columns = check_integer("width", width, size) // size
     if len(patches) % columns:
-        raise ValueError(
-            f"width={width} is {columns} patches of {size} pixels; {len(patches)} patches do not fill rows"
-        )
+        raise ValueError(f"width={width} holds {columns} patches of {size} pixels; {len(patches)} do not fill rows")
     tiles = patches.reshape(-1, columns, size, size)
     return tiles.swapaxes(1, 2).reshape(-1, columns * size)
 

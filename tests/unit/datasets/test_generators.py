@@ -353,5 +353,5 @@ def test_sizes_centers_and_seeds_of_the_wrong_kind_are_named():
     ):
         with pytest.raises(ValueError, match=message):
             call()
-    with pytest.raises(TypeError, match="random_state=1.5 .*accepted are an integer"):
+    with pytest.raises(TypeError, match="random_state .* must be an integer, got 1.5"):
         datasets.five_gaussians(10, random_state=1.5)
