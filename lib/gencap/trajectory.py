@@ -48,7 +48,21 @@ def beta_grid(unit, low, high, n_steps):
 
 
 def check_betas(betas):
-    """Return a user's grid as float64; it must be a non-empty ascending sequence of positive finite numbers."""
+    """Return a user's grid as float64; it must be a non-empty ascending sequence of positive finite numbers.
+
+    Parameters
+    ----------
+    betas : array_like, shape (T,)
+
+    Returns
+    -------
+    ndarray, shape (T,)
+
+    Examples
+    --------
+    >>> check_betas([1, 2])
+    array([1., 2.])
+    """
     betas = as_array("betas", betas, np.float64)
     if betas.ndim != 1 or betas.size == 0 or not np.isfinite(betas).all() or betas.min() <= 0:
         raise ValueError(f"betas must be a non-empty 1-D sequence of positive finite numbers, got {betas!r}")
@@ -61,7 +75,7 @@ def check_betas(betas):
 class Trajectory:
     """Assignment probabilities of N objects to K clusters at T inverse temperatures.
 
-    Attributes
+    Parameters
     ----------
     betas : ndarray, shape (T,)
         Inverse temperatures, ascending; they multiply the model's potentials. (Step counts for `DominantSets`.)
@@ -88,6 +102,9 @@ class Trajectory:
         one, and last the lowest cost after merging and parting clusters. How far they differ says how sure it is.
     learned : dict
         What a model's `fit` keeps of the run besides, by the name of its attribute. Not saved.
+
+    Attributes
+    ----------
     n_steps, n_objects, n_clusters : int
         T, N and K, the number of clusters offered.
 
@@ -157,11 +174,32 @@ class Trajectory:
         return f"Trajectory({self.n_steps} temperatures, {self.n_objects} objects, {self.n_clusters} clusters)"
 
     def labels(self, t=-1):
-        """Hard labels at step `t`: the most probable cluster of every object, shape (N,)."""
+        """Hard labels: the most probable cluster of every object.
+
+        Parameters
+        ----------
+        t : int
+            Step.
+
+        Returns
+        -------
+        ndarray of int64, shape (N,)
+        """
         return self.probabilities[t].argmax(axis=1)
 
     def entropy(self, t=-1):
-        """Entropy of the mean assignment probabilities at step `t`, bits per object (000 Eq. 61)."""
+        """Entropy of the mean assignment probabilities (000 Eq. 61).
+
+        Parameters
+        ----------
+        t : int
+            Step.
+
+        Returns
+        -------
+        float
+            Bits per object.
+        """
         return float(special.entr(self.probabilities[t].mean(axis=0, dtype=np.float64)).sum() / np.log(2))
 
     def groups(self, t=-1):
@@ -169,6 +207,11 @@ class Trajectory:
 
         Clusters k and l coincide when half of sum_i |P_ik/m_k - P_il/m_l| is below 0.1 (m = column sums); groups are
         formed by single linkage.
+
+        Parameters
+        ----------
+        t : int
+            Step.
 
         Returns
         -------
@@ -185,7 +228,17 @@ class Trajectory:
         return groups
 
     def n_effective(self, t=-1):
-        """Number of distinct clusters with at least min(1 %, half of 1/K) of the mass; coincident ones count once."""
+        """Number of distinct clusters with at least min(1 %, half of 1/K) of the mass; coincident ones count once.
+
+        Parameters
+        ----------
+        t : int
+            Step.
+
+        Returns
+        -------
+        int
+        """
         return int(self.groups(t).max()) + 1
 
     def n_distinct(self, t=-1):
@@ -193,13 +246,27 @@ class Trajectory:
 
         It is 1 when all objects have the same probabilities, the number of occupied clusters when they are hard, and
         never more than the number of different columns P_ik / m_k. No message can tell more of them apart.
+
+        Parameters
+        ----------
+        t : int
+            Step.
+
+        Returns
+        -------
+        float
         """
         P = self.probabilities[t].astype(np.float64)
         mass = P.mean(axis=0)
         return float((P / np.where(mass > 0, mass, 1.0)).max(axis=1).mean())
 
     def save(self, path):
-        """Write to `path` as compressed npz, through a temporary name so that an interruption leaves no half file."""
+        """Write a compressed npz, through a temporary name so that an interruption leaves no half file.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
         from .resources import replacing
 
         arrays = {name: value for name in _stored() if (value := getattr(self, name)) is not None}
@@ -209,6 +276,14 @@ class Trajectory:
     @classmethod
     def load(cls, path):
         """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        Trajectory
 
         Raises
         ------
@@ -232,7 +307,23 @@ def _stored():
 
 
 def check_start(init, betas, n_objects, n_clusters):
-    """Raise ValueError unless the Trajectory `init` has the steps, objects and clusters of the run it starts."""
+    """Return `init`, or raise unless it has the steps, objects and clusters of the run that it starts.
+
+    Parameters
+    ----------
+    init : Trajectory or None
+    betas : ndarray, shape (T,)
+    n_objects, n_clusters : int
+
+    Returns
+    -------
+    Trajectory or None
+
+    Examples
+    --------
+    >>> check_start(None, [1.0], 3, 2) is None
+    True
+    """
     if init is None:
         return None
     if not isinstance(init, Trajectory):
@@ -243,13 +334,44 @@ def check_start(init, betas, n_objects, n_clusters):
 
 
 def one_hot(labels, n_clusters, dtype=np.float64):
-    """Hard labels as assignment probabilities, shape (N, K)."""
+    """Hard labels as assignment probabilities.
+
+    Parameters
+    ----------
+    labels : array_like of int, shape (N,)
+    n_clusters : int
+        K.
+    dtype : dtype
+
+    Returns
+    -------
+    ndarray, shape (N, K)
+
+    Examples
+    --------
+    >>> one_hot([1, 0], 3).astype(int).tolist()
+    [[0, 1, 0], [1, 0, 0]]
+    """
     labels = check_labels("labels", labels, n_clusters=n_clusters)
     return np.eye(n_clusters, dtype=dtype)[labels]
 
 
 def softmax(scores):
-    """Rows of exp(scores), normalised."""
+    """Rows of exp(scores), normalised.
+
+    Parameters
+    ----------
+    scores : array_like, shape (N, K)
+
+    Returns
+    -------
+    ndarray, shape (N, K)
+
+    Examples
+    --------
+    >>> softmax([[0, 0]]).tolist()
+    [[0.5, 0.5]]
+    """
     return special.softmax(scores, axis=1)
 
 
@@ -264,6 +386,11 @@ def entropy_bits(p):
     Returns
     -------
     float, or ndarray of shape (...)
+
+    Examples
+    --------
+    >>> entropy_bits([[0.5, 0.5], [1, 0]]).tolist()
+    [1.0, 0.0]
     """
     p = np.asarray(p, dtype=np.float64)
     if p.ndim == 0 or not (p >= 0).all() or not (np.abs(p.sum(axis=-1) - 1) <= 1e-4).all():

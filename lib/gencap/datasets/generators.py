@@ -72,7 +72,17 @@ def paired_gaussian_sources(n_objects, centers, variance=1.0, random_state=None,
 
 
 def five_gaussians(n_objects=10000, random_state=None):
-    """Five overlapping sources in the plane, Sigma = I/2; X1, X2 (N, 2) and labels (document 000, section 5.4).
+    """Five overlapping sources in the plane, Sigma = I/2 (document 000, section 5.4).
+
+    Parameters
+    ----------
+    n_objects : int
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    X1, X2 : ndarray, shape (N, 2)
+    labels : ndarray of int64, shape (N,)
 
     Examples
     --------
@@ -85,7 +95,18 @@ def five_gaussians(n_objects=10000, random_state=None):
 
 
 def four_gaussians(variance, n_objects=800, random_state=None):
-    """Four sources at (+-4, +-4), Sigma = variance I; X1, X2 (N, 2) and labels (document 000, section 6.1.1).
+    """Four sources at (+-4, +-4), Sigma = variance I (document 000, section 6.1.1).
+
+    Parameters
+    ----------
+    variance : float
+    n_objects : int
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    X1, X2 : ndarray, shape (N, 2)
+    labels : ndarray of int64, shape (N,)
 
     Examples
     --------
@@ -101,6 +122,13 @@ def two_sources_high_dimensional(n_objects, n_features, distance=4.5, random_sta
     """Two sources in D dimensions with orthogonal means of equal length, Sigma = I/2.
 
     The means are `distance` sqrt(100 / D) apart: distance is what it would be at D = 100.
+
+    Parameters
+    ----------
+    n_objects, n_features : int
+        N and D.
+    distance : float
+    random_state : int, Generator or None
 
     Returns
     -------
@@ -126,6 +154,13 @@ def two_sources_high_dimensional(n_objects, n_features, distance=4.5, random_sta
 def three_sources(separation, sizes=(100, 100, 300), random_state=None):
     """Three sources of unit variance at the corners of an equilateral triangle with side `separation`.
 
+    Parameters
+    ----------
+    separation : float
+    sizes : sequence of 3 ints
+        Objects of each source, in blocks.
+    random_state : int, Generator or None
+
     Returns
     -------
     X1, X2 : ndarray, shape (N, 2)
@@ -148,9 +183,21 @@ def three_sources(separation, sizes=(100, 100, 300), random_state=None):
 
 
 def two_clouds(variance, n_per_cloud=100, distance=2.83, random_state=None):
-    """Two isotropic clouds in the plane, `distance` apart: X (2 n, 2) and labels.
+    """Two isotropic clouds in the plane, `distance` apart.
 
-    The same `random_state` gives the same standard normal numbers at every variance.
+    Parameters
+    ----------
+    variance : float
+    n_per_cloud : int
+        n.
+    distance : float
+    random_state : int, Generator or None
+        The same one gives the same standard normal numbers at every variance.
+
+    Returns
+    -------
+    X : ndarray, shape (2 n, 2)
+    labels : ndarray of int64, shape (2 n,)
 
     References
     ----------
@@ -256,6 +303,13 @@ def planted_group_graphs(n_per_group=100, noise=0.5, random_state=None):
 
     Weights: +2 between groups 0-1 and 2-3, +1 inside groups, -1 between 0-3 and 1-2, -2 between 0-2 and 1-3; each is
     replaced by a random one of -2, -1, 1, 2 with probability `noise`.
+
+    Parameters
+    ----------
+    n_per_group : int
+    noise : float
+        In [0, 1].
+    random_state : int, Generator or None
 
     Returns
     -------

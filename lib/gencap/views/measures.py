@@ -21,22 +21,69 @@ ROW_MAPPINGS = ("nearest", "hungarian")  # many to one, or one to one
 
 
 def euclidean_distances(X):
-    """Euclidean distances (N, N) between the rows of X (N, D); exactly symmetric, zero diagonal."""
+    """Euclidean distances (N, N) between the rows of X; exactly symmetric, zero diagonal.
+
+    Parameters
+    ----------
+    X : array_like, shape (N, D)
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.measures.euclidean_distances([[0, 0], [3, 4]])
+    array([[0., 5.],
+           [5., 0.]])
+    """
     return squareform(pdist(checks.check_vectors("X", X), "euclidean"), checks=False)
 
 
 def squared_euclidean_distances(X):
-    """Squared Euclidean distances (N, N) between the rows of X (N, D); exactly symmetric, zero diagonal."""
+    """Squared Euclidean distances (N, N) between the rows of X; exactly symmetric, zero diagonal.
+
+    Parameters
+    ----------
+    X : array_like, shape (N, D)
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.measures.squared_euclidean_distances([[0, 0], [3, 4]])
+    array([[ 0., 25.],
+           [25.,  0.]])
+    """
     return squareform(pdist(checks.check_vectors("X", X), "sqeuclidean"), checks=False)
 
 
 def pearson_similarity(X):
-    """Pearson correlations (N, N) between the rows of X (N, D), in [-1, 1] with diagonal 1.
+    """Pearson correlations between the rows of X, in [-1, 1] with diagonal 1.
+
+    Parameters
+    ----------
+    X : array_like, shape (N, D)
+
+    Returns
+    -------
+    ndarray, shape (N, N)
 
     Raises
     ------
     ValueError
         A row is constant (its correlation is undefined); the message names the rows.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.measures.pearson_similarity([[1, 2, 3], [3, 2, 1]]).round(6)
+    array([[ 1., -1.],
+           [-1.,  1.]])
     """
     X = standardised_rows("X", checks.check_vectors("X", X))
     correlation = X @ X.T
@@ -47,7 +94,24 @@ def pearson_similarity(X):
 
 
 def standardised_rows(name, X):
-    """Rows of mean 0 and length 1."""
+    """Rows of mean 0 and length 1.
+
+    Parameters
+    ----------
+    name : str
+        The argument's name, for the message about constant rows.
+    X : ndarray, shape (N, D)
+
+    Returns
+    -------
+    ndarray, shape (N, D)
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.measures.standardised_rows("X", np.array([[1.0, 3.0]])).round(3)
+    array([[-0.707,  0.707]])
+    """
     centred = X - X.mean(axis=1, keepdims=True)
     length = np.linalg.norm(centred, axis=1)
     # The mean of equal numbers may differ from them in the last bits, hence not a comparison with 0.
@@ -98,12 +162,37 @@ def path_distances(D):
     References
     ----------
     Document 000, Eq 19.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.measures.path_distances([[0, 1, 5], [1, 0, 2], [5, 2, 0]])
+    array([[0., 1., 2.],
+           [1., 0., 2.],
+           [2., 2., 0.]])
     """
     return fill_paths(*join_order(_check_distances(D)))
 
 
 def similarity_from_distances(D):
-    """X = max(D) - D (N, N). The diagonal is kept: a self-distance 0 becomes the largest similarity."""
+    """X = max(D) - D. The diagonal is kept: a self-distance 0 becomes the largest similarity.
+
+    Parameters
+    ----------
+    D : array_like, shape (N, N)
+        Symmetric, non-negative.
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.measures.similarity_from_distances([[0, 3], [3, 0]])
+    array([[3., 0.],
+           [0., 3.]])
+    """
     D = _check_distances(D)
     return D.max() - D
 
@@ -152,6 +241,13 @@ def constant_shift_embedding(D, *, n_dimensions=None):
     References
     ----------
     Document 000, section 6.1.1, steps 1-6; document 004, section 9.10.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> embedded = gc.measures.constant_shift_embedding([[0, 1, 4], [1, 0, 1], [4, 1, 0]])
+    >>> embedded.vectors.shape, embedded.shift
+    ((3, 1), 0.0)
     """
     D = _check_dense("D", D).astype(np.float64)
     n = checks.check_integer("objects of D", len(D), 2)
@@ -201,6 +297,12 @@ def match_objects(X1, X2, *, distance="euclidean"):
     References
     ----------
     Document 000, Eq 26 (its double sum is a single one).
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.measures.match_objects([[0.0], [5.0]], [[4.0], [1.0]]).tolist()
+    [1, 0]
     """
     checks.check_option("distance", distance, _CROSS_DISTANCES)
     X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
@@ -211,9 +313,24 @@ def match_objects(X1, X2, *, distance="euclidean"):
 
 
 def map_rows(X1, X2, mapping="nearest", random_state=None):
-    """Index of the training row (in `X1`) that stands for each test row (in `X2`), shape (N2,).
+    """Index of the training row (in `X1`) that stands for each test row (in `X2`).
 
-    "nearest": of least distance, ties drawn at random; "hungarian": one of its own, least sum of squared distances.
+    Parameters
+    ----------
+    X1, X2 : array_like, shape (N1, D), (N2, D)
+    mapping : {"nearest", "hungarian"}
+        The row of least distance, ties drawn at random; or one of its own, least sum of squared distances.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    ndarray of int64, shape (N2,)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.measures.map_rows([[0.0], [5.0]], [[4.0], [6.0]]).tolist()
+    [1, 1]
     """
     checks.check_option("mapping", mapping, ROW_MAPPINGS)
     X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
@@ -244,6 +361,14 @@ def few_coordinates(X):
     offset : ndarray, shape (D,)
     basis : ndarray, shape (D, N), or None
         X = coordinates @ basis.T + offset; None where D <= N and X = coordinates + offset.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.arange(10.0).reshape(2, 5)
+    >>> few, offset, basis = gc.measures.few_coordinates(X)
+    >>> few.shape, np.allclose(gc.measures.all_coordinates(few, offset, basis), X)
+    ((2, 2), True)
     """
     offset = X.mean(axis=0)
     X = X - offset
@@ -254,5 +379,22 @@ def few_coordinates(X):
 
 
 def all_coordinates(few, offset, basis):
-    """Points (..., D) of the given few coordinates; the way back from `few_coordinates`."""
+    """Points of the given few coordinates; the way back from `few_coordinates`.
+
+    Parameters
+    ----------
+    few : ndarray, shape (..., n)
+    offset, basis : ndarray
+        From `few_coordinates`.
+
+    Returns
+    -------
+    ndarray, shape (..., D)
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.measures.all_coordinates(np.ones((1, 2)), np.array([1.0, 2.0]), None)
+    array([[2., 3.]])
+    """
     return (few if basis is None else few @ basis.T) + offset

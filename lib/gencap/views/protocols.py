@@ -47,18 +47,37 @@ class SimilarityPair(tuple):
     """
 
     def shift(self, relative):
-        """Absolute shift at which the distance `relative` x median is neutral: relative * median - M."""
+        """Absolute shift at which the distance `relative` x median is neutral.
+
+        Parameters
+        ----------
+        relative : float
+
+        Returns
+        -------
+        float
+            relative * median - M.
+        """
         return checks.check_number("relative", relative) * self.median - self.maximum
 
     def relative(self, shift):
-        """Relative shift D_0 / median(D) of an absolute one; below 0 every shifted similarity is negative."""
+        """Relative shift D_0 / median(D) of an absolute one; below 0 every shifted similarity is negative.
+
+        Parameters
+        ----------
+        shift : float
+
+        Returns
+        -------
+        float
+        """
         return (checks.check_number("shift", shift) + self.maximum) / self.median
 
 
 class Views(namedtuple("Views", "first second data rows1 rows2 protocol again")):
     """Two views of the same objects: row i of `first` and of `second` are one object, or a matched pair.
 
-    Attributes
+    Parameters
     ----------
     first, second : ndarray, shape (N, D1), (N, D2)
     data : ndarray, shape (M, D)
@@ -69,19 +88,47 @@ class Views(namedtuple("Views", "first second data rows1 rows2 protocol again"))
         How they were made, in words.
     again : callable (X, random_state=) -> Views
         The protocol, see `remake`.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.interleave(np.arange(12.0).reshape(3, 4))
+    Views(3 objects: same objects, 2/2 interleaved columns)
     """
 
     def __repr__(self):
         return f"Views({len(self.first)} objects: {self.protocol})"
 
     def remake(self, X, random_state=None):
-        """Views of another table of the same shape, made by the same protocol; split afresh if it is random."""
+        """Views of another table, made by the same protocol; split afresh if it is random.
+
+        Parameters
+        ----------
+        X : array_like
+            Of the shape of `data`.
+        random_state : int, Generator or None
+
+        Returns
+        -------
+        Views
+        """
         X = checks.check_vectors("X", X)
         checks.check_same_shape("X", X, "the first table", self.data)
         return self.again(X, random_state=random_state)
 
     def check_rows(self, measure):
-        """Raise ValueError for rows without a correlation, and name the view."""
+        """Refuse rows without a correlation, and name the view.
+
+        Parameters
+        ----------
+        measure : str
+            As in `similarities`; nothing is refused where it needs no correlation.
+
+        Raises
+        ------
+        ValueError
+            A row is constant.
+        """
         for name in ("first", "second") if "correlation" in measure else ():
             standardised_rows(name, getattr(self, name))
 
@@ -175,6 +222,12 @@ def interleave(X, random_state=None):
     References
     ----------
     Document 000, sections 3.6 and 7.1.1.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.interleave(np.arange(12.0).reshape(3, 4)).second[0]
+    array([1., 3.])
     """
     width = checks.check_integer("columns of X", checks.check_vectors("X", X).shape[1], 4)
     words = f"same objects, {width - width // 2}/{width // 2} interleaved columns"
@@ -192,6 +245,12 @@ def replicates(X1, X2):
     -------
     Views
         `data` holds both side by side.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.replicates(np.eye(3), np.ones((3, 2)))
+    Views(3 objects: same objects measured twice)
     """
     checks.check_same_order("X2", X2, "X1", X1)
     X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
@@ -234,6 +293,13 @@ def random_split(X, *, align="correlation", n_objects=None, random_state=None):
     References
     ----------
     Document 000, section 7.2.1.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.random.default_rng(0).standard_normal((10, 6))
+    >>> gc.random_split(X, align="euclidean", random_state=0)
+    Views(5 objects: random halves of 5, matched on euclidean)
     """
     X = checks.check_vectors("X", X).copy()
     checks.check_option("align", align, ALIGNMENTS)
@@ -276,6 +342,13 @@ def split_similarities(X, random_state=None):
     ------
     ValueError
         X is no finite symmetric matrix of at least two objects.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X1, X2, cross, first, second = gc.split_similarities(np.eye(5), random_state=0)
+    >>> X1.shape, cross.shape
+    ((3, 3), (2, 3))
     """
     X = checks.check_similarity("X", X)
     order = checks.generator(random_state).permutation(checks.check_integer("objects of X", X.shape[0], 2))
