@@ -254,8 +254,7 @@ class _Table:
         found = self.conditions.index[self.conditions == name]
         if found.empty:
             hint = f"; it is a gene's name: {self.other_way}?" if name in self.genes.tolist() else ""
-            text = f"class_column={name!r} is none of {', '.join(self.conditions[:5])}, ...{hint}"
-            raise self.fault(text)
+            raise self.fault(f"class_column={name!r} is none of {', '.join(self.conditions[:5])}, ...{hint}")
         labels = self.cells.pop(found[0])
         if (labels == "").any():
             text = "no class; accepted is a name for each gene's"

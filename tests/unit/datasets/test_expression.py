@@ -539,7 +539,7 @@ PCL = "YORF\tNAME\tGWEIGHT\ta\tb\nEWEIGHT\t\t\t1\t1\nYA\tfirst\t1\t1\t2\nYB\tsec
         (
             "a.csv",
             "1,2,3\n4,5,6\n",
-            r"line 1, column 2 \('2'\): numbers for names, is the header or the column of identifiers missing\? accepted",
+            r"line 1, column 2 \('2'\): numbers for names, is the header or the column of identifiers missing\?",
         ),
         ("a.csv", "YA,0.3,-1\nYB,1,2\n", r"line 1, column 2 \('0.3'\): numbers for names, is the header or"),
         ("a.csv", "YA,0.3,1,NA\nYB,1,2,3\n", r"line 1, column 2 \('0.3'\): numbers for names, is the header or"),
