@@ -128,6 +128,6 @@ def test_masked_values_and_dates_are_refused_outside_matrices_of_similarities_to
     ):
         with pytest.raises(ValueError, match=message):
             call()
-    with pytest.raises(TypeError, match="model=KMeans.* accepted are models with"):
+    with pytest.raises(TypeError, match="model=KMeans.* accepted are models with `anneal`"):
         gc.select_n_clusters(KMeans(), np.eye(4), np.eye(4), [2], progress=False)
     assert [get_tags(gc.PairwiseClustering(embedding=way)).input_tags.sparse for way in (False, True)] == [True, False]
