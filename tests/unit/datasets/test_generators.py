@@ -238,7 +238,7 @@ def test_code_pairs_have_the_error_rate_and_no_preferred_error(n_clusters, error
         (lambda: datasets.paired_gaussian_sources(5, np.eye(2), [1.0, 1, 1]), ValueError, "one number or 2"),
         (lambda: datasets.paired_gaussian_sources(5, np.eye(2), sizes=[2, 2]), ValueError, r"sizes=\[2, 2\] .*=5"),
         (lambda: datasets.paired_gaussian_sources(5.0, np.eye(2)), TypeError, "n_objects must be an integer"),
-        (lambda: datasets.five_gaussians(10, "seed"), TypeError, "random_state=.* accepted are an integer"),
+        (lambda: datasets.five_gaussians(10, "seed"), TypeError, "random_state .* must be an integer"),
         (lambda: datasets.five_gaussians(10, -1), ValueError, "random_state=-1"),
         (lambda: datasets.two_sources_high_dimensional(5, 1), ValueError, "n_features=1"),
         (lambda: datasets.three_sources(np.inf), ValueError, "separation=inf"),
