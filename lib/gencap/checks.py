@@ -157,7 +157,12 @@ def check_seed(random_state):
     if isinstance(random_state, np.random.Generator | np.random.RandomState):
         draw = getattr(random_state, "integers", None) or random_state.randint
         return int(draw(2**31))
-    return None if random_state is None else check_integer("random_state (no Generator, no None)", random_state, 0)
+    if random_state is None:
+        return None
+    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
+        accepted = "an integer >= 0, a Generator, a RandomState or None"
+        raise TypeError(f"random_state={random_state!r} is not accepted; accepted are {accepted}")
+    return check_integer("random_state", random_state, 0)
 
 
 def generator(random_state):

@@ -85,9 +85,9 @@ def test_seeds():
     generator = np.random.RandomState(1)
     assert check_seed(generator) != check_seed(generator)
     for given in (True, 1.5, "a", [1, 2]):
-        with pytest.raises(TypeError, match=r"random_state \(no Generator, no None\) must be an integer, got"):
+        with pytest.raises(TypeError, match="random_state=.* accepted are an integer >= 0, a Generator, a RandomState"):
             check_seed(given)
-    with pytest.raises(ValueError, match="random_state .*=-1 must be >= 0"):
+    with pytest.raises(ValueError, match="random_state=-1 must be >= 0"):
         check_seed(-1)
 
 
@@ -95,7 +95,7 @@ def test_a_generator_is_used_as_it_is():
     given = np.random.default_rng(5)
     assert generator(given) is given
     assert generator(5).random() == np.random.default_rng(5).random()
-    with pytest.raises(TypeError, match="random_state .* got 'a'"):
+    with pytest.raises(TypeError, match="random_state='a'"):
         generator("a")
 
 

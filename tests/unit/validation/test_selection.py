@@ -119,7 +119,7 @@ def test_what_cannot_be_offered_is_named():
     assert gc.select_n_clusters(gc.MinCut(), X, X, 3, progress=False).offered == [3]
     with pytest.raises(ValueError, match=r"X2 has shape \(5, 5\), accepted are the same objects as in X1, \(6, 6\)"):
         gc.select_n_clusters(gc.MinCut(), X, X[:5, :5], [2], progress=False)
-    with pytest.raises(TypeError, match="random_state .* got 'a'"):
+    with pytest.raises(TypeError, match="random_state='a'"):
         gc.instability(gc.MinCut(), X, random_state="a")
 
 
