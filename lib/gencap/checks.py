@@ -238,7 +238,7 @@ def as_array(name, X, dtype):
                 return np.asarray(X, dtype=dtype, order="C")
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} is no array of numbers: {error}") from None
-    raise ValueError(f"{name} is complex; accepted are real numbers only")
+    raise ValueError(f"Complex data not supported: {name} is complex; accepted are real numbers only")
 
 
 def _check_magnitude(name, largest, high):

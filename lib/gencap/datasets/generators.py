@@ -28,7 +28,7 @@ def _source_labels(n_objects, n_sources, sizes):
     return np.repeat(np.arange(n_sources), sizes)
 
 
-def paired_gaussian_sources(n_objects, centers, variance=1.0, random_state=None, sizes=None):
+def paired_gaussian_sources(n_objects, centers, *, variance=1.0, random_state=None, sizes=None):
     """Two data sets from the same isotropic Gaussian sources, object i from the same source in both.
 
     Parameters
@@ -55,7 +55,7 @@ def paired_gaussian_sources(n_objects, centers, variance=1.0, random_state=None,
     Examples
     --------
     >>> import gencap as gc
-    >>> X1, X2, labels = gc.datasets.paired_gaussian_sources(6, [[0, 0], [5, 5]], 0.1, random_state=0)
+    >>> X1, X2, labels = gc.datasets.paired_gaussian_sources(6, [[0, 0], [5, 5]], variance=0.1, random_state=0)
     >>> X1.shape, labels.tolist()
     ((6, 2), [0, 1, 0, 1, 0, 1])
     """
@@ -71,7 +71,7 @@ def paired_gaussian_sources(n_objects, centers, variance=1.0, random_state=None,
     return *(centers[labels] + deviation * one for one in noise), labels
 
 
-def five_gaussians(n_objects=10000, random_state=None):
+def five_gaussians(n_objects=10000, *, random_state=None):
     """Five overlapping sources in the plane, Sigma = I/2 (document 000, section 5.4).
 
     Parameters
@@ -91,10 +91,10 @@ def five_gaussians(n_objects=10000, random_state=None):
     >>> X1.shape, labels.max().item()
     ((10, 2), 4)
     """
-    return paired_gaussian_sources(n_objects, FIVE_CENTERS, 0.5, random_state)
+    return paired_gaussian_sources(n_objects, FIVE_CENTERS, variance=0.5, random_state=random_state)
 
 
-def four_gaussians(variance, n_objects=800, random_state=None):
+def four_gaussians(variance, n_objects=800, *, random_state=None):
     """Four sources at (+-4, +-4), Sigma = variance I (document 000, section 6.1.1).
 
     Parameters
@@ -115,10 +115,10 @@ def four_gaussians(variance, n_objects=800, random_state=None):
     >>> labels.tolist()
     [0, 1, 2, 3, 0, 1, 2, 3]
     """
-    return paired_gaussian_sources(n_objects, FOUR_CENTERS, variance, random_state)
+    return paired_gaussian_sources(n_objects, FOUR_CENTERS, variance=variance, random_state=random_state)
 
 
-def two_sources_high_dimensional(n_objects, n_features, distance=4.5, random_state=None):
+def two_sources_high_dimensional(n_objects, n_features, *, distance=4.5, random_state=None):
     """Two sources in D dimensions with orthogonal means of equal length, Sigma = I/2.
 
     The means are `distance` sqrt(100 / D) apart: distance is what it would be at D = 100.
@@ -148,10 +148,12 @@ def two_sources_high_dimensional(n_objects, n_features, distance=4.5, random_sta
     """
     n_features = check_integer("n_features", n_features, 2)
     apart = check_number("distance", distance, 0.0) * np.sqrt(100 / n_features)
-    return paired_gaussian_sources(n_objects, np.eye(2, n_features) * apart / np.sqrt(2), 0.5, random_state)
+    return paired_gaussian_sources(
+        n_objects, np.eye(2, n_features) * apart / np.sqrt(2), variance=0.5, random_state=random_state
+    )
 
 
-def three_sources(separation, sizes=(100, 100, 300), random_state=None):
+def three_sources(separation, sizes=(100, 100, 300), *, random_state=None):
     """Three sources of unit variance at the corners of an equilateral triangle with side `separation`.
 
     Parameters
@@ -179,10 +181,10 @@ def three_sources(separation, sizes=(100, 100, 300), random_state=None):
     """
     separation = check_number("separation", separation, 0.0)
     corners = separation * np.array([(0, 0), (1, 0), (0.5, np.sqrt(0.75))])
-    return paired_gaussian_sources(int(np.sum(sizes)), corners, 1.0, random_state, sizes)
+    return paired_gaussian_sources(int(np.sum(sizes)), corners, variance=1.0, random_state=random_state, sizes=sizes)
 
 
-def two_clouds(variance, n_per_cloud=100, distance=2.83, random_state=None):
+def two_clouds(variance, n_per_cloud=100, *, distance=2.83, random_state=None):
     """Two isotropic clouds in the plane, `distance` apart.
 
     Parameters
@@ -248,7 +250,7 @@ def _paired_graphs(labels, draw, random_state):
     return pair
 
 
-def planted_correlation_graphs(n_objects, n_clusters=5, complexity=0.35, noise=0.85, random_state=None, sizes=None):
+def planted_correlation_graphs(n_objects, n_clusters=5, *, complexity=0.35, noise=0.85, random_state=None, sizes=None):
     """Two signed graphs that hide the same partition.
 
     Edges are +1 inside a group and -1 between groups; an edge between groups is turned to +1 with probability
@@ -298,7 +300,7 @@ def planted_correlation_graphs(n_objects, n_clusters=5, complexity=0.35, noise=0
     return _paired_graphs(labels, draw, random_state)
 
 
-def planted_group_graphs(n_per_group=100, noise=0.5, random_state=None):
+def planted_group_graphs(n_per_group=100, *, noise=0.5, random_state=None):
     """Two graphs of four groups with one structure for Min Cut and another for Max Cut.
 
     Weights: +2 between groups 0-1 and 2-3, +1 inside groups, -1 between 0-3 and 1-2, -2 between 0-2 and 1-3; each is
@@ -344,7 +346,7 @@ def planted_group_graphs(n_per_group=100, noise=0.5, random_state=None):
     return _paired_graphs(labels, draw, random_state)
 
 
-def kary_code_pair(n_objects, n_clusters, error_rate, random_state=None):
+def kary_code_pair(n_objects, n_clusters, error_rate, *, random_state=None):
     """A random K-ary code word and what a symmetric channel makes of it.
 
     Parameters
@@ -389,7 +391,7 @@ ROLE_SIZES = {  # default users, permissions, roles; the first four have the siz
 }
 
 
-def boolean_roles(kind, flip=0.05, n_users=None, n_permissions=None, n_roles=None, random_state=None):
+def boolean_roles(kind, *, flip=0.05, n_users=None, n_permissions=None, n_roles=None, random_state=None):
     """An access-control configuration with planted roles, and a copy of it with flipped bits.
 
     Parameters

@@ -5,7 +5,7 @@ import numpy as np
 from ..checks import check_integer, check_same_shape, check_vectors
 
 
-def image_patches(image, size=8):
+def image_patches(image, *, size=8):
     """Cut a grey image into non-overlapping square patches, row by row; an incomplete border is left out.
 
     Parameters
@@ -68,7 +68,7 @@ def image_from_patches(patches, width):
     return tiles.swapaxes(1, 2).reshape(-1, columns * size)
 
 
-def psnr(reference, image, peak=255.0):
+def psnr(reference, image, *, peak=255.0):
     """Peak signal-to-noise ratio 20 log10(peak / root mean squared error), in dB; infinite for equal images.
 
     Examples
@@ -80,10 +80,10 @@ def psnr(reference, image, peak=255.0):
     """
     reference, image = check_vectors("reference", reference), check_vectors("image", image)
     check_same_shape("image", image, "reference", reference)
-    return psnr_of_error(np.mean((reference - image) ** 2), peak)
+    return psnr_of_error(np.mean((reference - image) ** 2), peak=peak)
 
 
-def psnr_of_error(mean_squared_error, peak=255.0):
+def psnr_of_error(mean_squared_error, *, peak=255.0):
     """`psnr` of an image with this mean squared error.
 
     Parameters

@@ -24,7 +24,7 @@ _YEAST = {  # subset: what it is, the column of classes
 
 def _read(name, verify, columns, dtype):
     """Path and table (DataFrame) of a file that is not embedded, or ValueError if it is of another form."""
-    path = locate(name, verify)
+    path = locate(name, verify=verify)
     try:
         table = pandas.read_csv(path, sep="\t" if ".tsv" in path.name else ",", dtype=str, keep_default_na=False)
         if table.columns.tolist() != columns or table.empty:
@@ -35,7 +35,7 @@ def _read(name, verify, columns, dtype):
         raise ValueError(f"{path}: {error}") from None
 
 
-def load_webkb(verify=True):
+def load_webkb(*, verify=True):
     """Web pages as binary word vectors with two labelings: university and page type.
 
     Parameters
@@ -78,7 +78,7 @@ def load_webkb(verify=True):
     return Bunch(data=data, **found)
 
 
-def load_access_control(name, verify=True):
+def load_access_control(name, *, verify=True):
     """An access-control configuration: which user has which permission.
 
     Parameters

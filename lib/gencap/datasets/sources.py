@@ -54,7 +54,7 @@ def _sha256(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def locate(name, verify=True):
+def locate(name, *, verify=True):
     """Path of a file of `SOURCES`.
 
     Parameters

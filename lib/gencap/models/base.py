@@ -169,9 +169,9 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         with one_thread():
             model, prepared = self._prepared(X)
             for name, values in per_object.items():
-                if len(values) != prepared.shape[0]:
-                    raise ValueError(f"{name} has {len(values)} entries, accepted is one for each of the "
-                                     f"{prepared.shape[0]} objects")  # fmt: skip
+                if (given := np.shape(values)[:1]) != prepared.shape[:1]:
+                    raise ValueError(f"{name} has {given[0] if given else 'no'} entries, accepted is one for each of "
+                                     f"the {prepared.shape[0]} objects")  # fmt: skip
             run = model._anneal(prepared, betas, init, **per_object)
         run.objects, run.capacity_entropy = object_names(X), self.capacity_entropy
         if not run.converged.all():

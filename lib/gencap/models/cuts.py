@@ -86,8 +86,8 @@ class NormalizedCut(SimilarityClustering):
         if low.size:
             rows = ", ".join(map(str, low[:10])) + (", ..." if low.size > 10 else "")
             raise ValueError(
-                f"X has {low.size} rows ({rows}) whose similarities to the others sum to 0 or less; accepted by the "
-                "normalised cut are positive degrees"
+                f"Negative values in data, or only zeros: X has {low.size} rows ({rows}) whose similarities to the "
+                "others sum to 0 or less; accepted by the normalised cut are positive degrees"
             )
         return degree
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..checks import LARGEST, check_integer, check_n_clusters, check_number, check_similarity, check_unmasked
 from ..trajectory import Trajectory, check_betas
 from .base import ClusteringModel
+from .similarity import sums_of_links
 
 CONVERGED = 1e-7  # total change of v in a step; from there on v is taken as settled
 
@@ -125,7 +126,7 @@ class DominantSets(ClusteringModel):
         shift = check_number("shift", self.shift, -LARGEST, LARGEST)
         if float(X.min()) + shift < 0 and (lowest := _lowest_off_diagonal(X) + shift) < 0:  # the diagonal is 0
             raise ValueError(
-                f"X + shift must be non-negative off the diagonal, got {lowest:.4g}; "
+                f"Negative values in data: X + shift must be non-negative off the diagonal, got {lowest:.4g}; "
                 "add a constant to the similarities or give a larger shift"
             )
         return X
@@ -134,10 +135,8 @@ class DominantSets(ClusteringModel):
         return 1.0
 
     def _labels_cost(self, labels, X):
-        members = np.eye(self.n_clusters)[labels]
-        size = members.sum(axis=0)
-        links = (members * (X @ members.astype(X.dtype))).sum(axis=0)
-        return -float(((links + self.shift * size * (size - 1)) / np.maximum(size, 1) ** 2).sum())
+        links, size = sums_of_links(labels, X, int(self.n_clusters))
+        return -float(((links.diagonal() + self.shift * size * (size - 1)) / np.maximum(size, 1) ** 2).sum())
 
     def _anneal(self, X, betas, init):
         if init is not None:

@@ -106,7 +106,7 @@ class PairwiseClustering(SimilarityClustering):
         return super()._prepared(X)
 
     def _anneal(self, X, betas, init):
-        if not self.embedding:
+        if not self.embedding or len(X) == 1:  # one object has no distances
             return super()._anneal(X, betas, init)
         unit = self._unit(X)
         betas = beta_grid(unit, 0.9, 120, 40) if betas is None else betas

@@ -84,6 +84,8 @@ class NoisyOrFactorization(ClusteringModel):
     ([3, 3], 0.0)
     """
 
+    _positive_only = True
+
     def __init__(self, n_components=8, max_roles=2, n_refinements=5, random_state=None):
         self.n_components = n_components
         self.max_roles = max_roles
@@ -182,7 +184,7 @@ class NoisyOrFactorization(ClusteringModel):
             return float(np.mean(cdist(X2, offered, "sqeuclidean").min(axis=1)))
         if len(X1) != len(self.assignments_):
             raise ValueError(f"X1 has {len(X1)} rows, accepted are the {len(self.assignments_)} rows of the fit")
-        assignments = self.assignments_[map_rows(X1, X2, mapping, random_state)]
+        assignments = self.assignments_[map_rows(X1, X2, mapping=mapping, random_state=random_state)]
         return float(np.mean(np.sum(boolean_product(assignments, self.components_) != X2, axis=1)))
 
 

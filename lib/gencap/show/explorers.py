@@ -30,7 +30,7 @@ LARGEST_SCATTER = 1500  # more points take longer to draw than a slider may
 class Axis:
     """What one slider runs over.
 
-    Attributes
+    Parameters
     ----------
     values : sequence
         What the slider's positions stand for.
@@ -40,6 +40,12 @@ class Axis:
         Shown after the label, e.g. "bits".
     spec : str
         Format of a number.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.widgets.Axis([1, 2, 4], "rate", "bits")
+    Axis(values=[1, 2, 4], label='rate', unit='bits', spec='.3g')
     """
 
     values: object
@@ -47,19 +53,10 @@ class Axis:
     unit: str = ""
     spec: str = ".3g"
 
-    def text(self, index):
-        """The value at position `index` in words."""
-        value = self.values[index]
-        return value if isinstance(value, str) else format(value, self.spec)
 
-    @property
-    def title(self):
-        """Label with its unit."""
-        return f"{self.label} ({self.unit})" if self.unit else self.label
-
-
-def _axis(values, label, argument):
-    """Axis with at least one value; a plain sequence gets the label."""
+def _axis(values, name, argument):
+    """Axis with at least one value; a plain sequence is named after the argument."""
+    label = name.replace("n_clusters", "clusters offered").replace("_", " ")
     axis = values if isinstance(values, Axis) else Axis(list(values), label)
     if len(axis.values) == 0:
         raise ValueError(f"{argument} has no values, accepted is at least one")
@@ -105,42 +102,38 @@ class Explorer(ipywidgets.VBox):
     def __init__(self, axes, draw, describe=None, *, start=None, size=(7.2, 3.2)):
         if not isinstance(axes, Mapping) or not axes:
             raise TypeError(f"axes must be a dict of name -> Axis or sequence with at least one entry, got {axes!r}")
-        self._draw, self._describe = draw, (lambda **indices: "") if describe is None else describe
+        self._draw, self._describe = draw, describe or (lambda **indices: "")
         for name, function in (("draw", draw), ("describe", self._describe)):
             if not callable(function):
                 raise TypeError(f"{name} must be callable, got {type(function).__name__}")
-        self.axes = {name: _axis(values, name.replace("_", " "), f"axes[{name!r}]") for name, values in axes.items()}
+        self.axes = {name: _axis(values, name, f"axes[{name!r}]") for name, values in axes.items()}
         self._figure = Figure(figsize=size, dpi=100)
         self._canvas = FigureCanvasAgg(self._figure)
         self._places = []
-        self.picture = ipywidgets.Image(format="png", layout={"width": f"{100 * size[0]:.0f}px", "max_width": "100%"})
-        self.picture.add_class("gencap-picture")
+        layout = {"width": f"{100 * size[0]:.0f}px", "max_width": "100%"}
+        self.picture = ipywidgets.Image(format="png", layout=layout).add_class("gencap-picture")
         self.text = ipywidgets.HTML().add_class("gencap-text")
-        self.sliders = {}
+        self.sliders, self.play, rows = {}, None, []
         looks = {"style": {"description_width": "initial"}, "layout": {"width": "42em", "max_width": "100%"}}
         for name, axis in self.axes.items():
-            options = [(axis.text(index), index) for index in range(len(axis.values))]
-            slider = ipywidgets.SelectionSlider(options=options, description=axis.title, **looks)
+            title = f"{axis.label} ({axis.unit})" if axis.unit else axis.label
+            texts = [value if isinstance(value, str) else format(value, axis.spec) for value in axis.values]
+            options = list(zip(texts, range(len(texts)), strict=True))
+            row = slider = ipywidgets.SelectionSlider(options=options, description=title, **looks)
             slider.observe(lambda change: self._selecting or self._update(), "index")
             self.sliders[name] = slider.add_class("gencap-" + name.removeprefix("n_").replace("_", "-"))
-        self.select(**(start or {}))
-        super().__init__([*self._controls(), self.picture, self.text])
-
-    def _controls(self):
-        """Rows above the picture; the first axis with a choice gets the play button."""
-        rows, self.play = [], None
-        for axis, slider in zip(self.axes.values(), self.sliders.values(), strict=True):
-            row, last = slider, len(axis.values) - 1
-            if last == 0:  # the browser's slider refuses a range without extent
-                row = ipywidgets.Label(f"{axis.title}: {axis.text(0)}")
-            elif self.play is None:
-                hint = f"run through {axis.label}"
-                self.play = ipywidgets.Play(max=last, value=slider.index, interval=250, tooltip=hint)
+            if len(texts) == 1:  # the browser's slider refuses a range without extent
+                row = ipywidgets.Label(f"{title}: {texts[0]}")
+            elif self.play is None:  # the first axis with a choice
+                self.play = ipywidgets.Play(max=len(texts) - 1, interval=250, tooltip=f"run through {axis.label}")
                 # Linked in the browser: the slider does not wait for the kernel.
                 self.link = ipywidgets.jslink((self.play, "value"), (slider, "index"))
                 row = ipywidgets.HBox([slider, self.play.add_class("gencap-play")], layout={"flex_flow": "row wrap"})
             rows.append(row)
-        return rows
+        self.select(**(start or {}))
+        if self.play is not None:
+            self.play.value = self.link.target[0].index
+        super().__init__([*rows, self.picture, self.text])
 
     @property
     def indices(self):
@@ -150,6 +143,11 @@ class Explorer(ipywidgets.VBox):
     def select(self, **indices):
         """Move sliders to the given positions, e.g. `select(temperature=3)`, and draw once.
 
+        Parameters
+        ----------
+        **indices : int
+            Position on every axis that is to move, by the axis' name.
+
         Raises
         ------
         ValueError
@@ -158,12 +156,10 @@ class Explorer(ipywidgets.VBox):
         for name, index in indices.items():
             check_option("axis", name, self.axes)
             check_integer(name, index, 0, len(self.axes[name].values) - 1)
-        self._selecting = True
-        try:
-            for name, index in indices.items():
-                self.sliders[name].index = int(index)
-        finally:
-            self._selecting = False
+        self._selecting = True  # the sliders do not draw
+        for name, index in indices.items():
+            self.sliders[name].index = int(index)
+        self._selecting = False
         self._update()
 
     def _update(self):
@@ -234,25 +230,31 @@ class TemperatureExplorer(Explorer):
     def __init__(self, run, X=None, **parameters):
         if parameters and not callable(run):
             raise TypeError(f"run must be callable to vary {', '.join(parameters)}, got {type(run).__name__}")
-        words = {name: name.replace("n_clusters", "clusters offered") for name in parameters}
-        parameters = {name: _axis(values, words[name], name) for name, values in parameters.items()}
-        self._results = _compute(run if callable(run) else lambda: run, parameters)
-        trajectories = [trajectory for trajectory, _ in self._results.values()]
+        axes = {name: _axis(values, name, name) for name, values in parameters.items()}
+        positions = list(itertools.product(*(range(len(axis.values)) for axis in axes.values())))
+        self._results = {}
+        for position in tqdm(positions, desc="annealing", leave=False, disable=len(positions) < 2):
+            values = {name: axis.values[i] for (name, axis), i in zip(axes.items(), position, strict=True)}
+            result = run(**values) if callable(run) else run
+            result = result if isinstance(result, tuple) else (result, None)
+            if len(result) != 2 or not isinstance(result[0], Trajectory):
+                given = ", ".join(type(part).__name__ for part in result)
+                raise TypeError(f"run must give a Trajectory or (Trajectory, Capacity), got {given}")
+            self._results[position] = result
+        trajectories, capacities = zip(*self._results.values(), strict=True)
         sizes = sorted({(trajectory.n_steps, trajectory.n_objects) for trajectory in trajectories})
         if len(sizes) > 1:
             raise ValueError(f"trajectories have (temperatures, objects) {sizes}, accepted is one pair for all")
         n_steps, n_objects = sizes[0]
-        self._X = None if X is None else np.asarray(X)
+        self._X = X if X is None else np.asarray(X)
         if X is not None and (self._X.ndim != 2 or len(self._X) != n_objects):
             raise ValueError(f"X has shape {self._X.shape}, accepted is a matrix with {n_objects} rows, one an object")
-        self._similarity = X is not None and self._X.shape[0] == self._X.shape[1] and np.allclose(self._X, self._X.T)
-        self._limits = plots.colour_limits(self._X) if self._similarity else None
-        capacities = [capacity for _, capacity in self._results.values() if capacity is not None]
-        self._top = max([0.1, *(1.25 * float(np.max(capacity.curve)) for capacity in capacities)])
+        similar = X is not None and self._X.shape == (n_objects, n_objects) and np.allclose(self._X, self._X.T)
+        self._limits = plots.colour_limits(self._X) if similar else None
+        self._top = max([0.1, *(1.25 * float(np.max(capacity.curve)) for capacity in capacities if capacity)])
         temperature = Axis(trajectories[0].betas / trajectories[0].unit, "inverse temperature", "first split = 1")
-        first = next(iter(self._results.values()))[1]
-        start = {"temperature": n_steps - 1 if first is None else first.index}
-        super().__init__({"temperature": temperature, **parameters}, self._picture, self._sentence, start=start)
+        start = {"temperature": capacities[0].index if capacities[0] else n_steps - 1}
+        super().__init__({"temperature": temperature, **axes}, self._picture, self._sentence, start=start)
 
     def _picture(self, figure, temperature, **others):
         trajectory, capacity = self._results[tuple(others.values())]
@@ -261,7 +263,7 @@ class TemperatureExplorer(Explorer):
         if self._X is None:
             plots.assignment_probabilities(trajectory, temperature, ax=left, colourbar=False)
             left.set_title("assignment probability, bright = 1")
-        elif self._similarity:
+        elif self._limits is not None:
             plots.similarity_heatmap(self._X, labels, ax=left, limits=self._limits, colourbar=False)
             left.set_title("similarity, bright = high")
         else:
@@ -271,7 +273,7 @@ class TemperatureExplorer(Explorer):
         if capacity is None:
             plots.n_effective_curve(trajectory, step=temperature, ax=right)
         else:
-            plots.information_curve(capacity, trajectory.unit, step=temperature, ax=right)
+            plots.information_curve(capacity, unit=trajectory.unit, step=temperature, ax=right)
             right.set_ylim(-0.1 * self._top, self._top)
 
     def _sentence(self, temperature, **others):
@@ -295,6 +297,14 @@ class TemperatureExplorer(Explorer):
 class ClusterCountExplorer(TemperatureExplorer):
     """`TemperatureExplorer` with a slider for the number of clusters offered; `run(n_clusters=value)`.
 
+    Parameters
+    ----------
+    run : callable(n_clusters)
+        As for `TemperatureExplorer`.
+    n_clusters : Axis or sequence of int
+    X : array_like, optional
+        As for `TemperatureExplorer`.
+
     Examples
     --------
     >>> import gencap as gc
@@ -306,17 +316,3 @@ class ClusterCountExplorer(TemperatureExplorer):
 
     def __init__(self, run, n_clusters, X=None):
         super().__init__(run, X, n_clusters=n_clusters)
-
-
-def _compute(run, parameters):
-    """Results (Trajectory, Capacity or None) for every combination of values, by their positions."""
-    positions = list(itertools.product(*(range(len(axis.values)) for axis in parameters.values())))
-    results = {}
-    for position in tqdm(positions, desc="annealing", leave=False, disable=len(positions) < 2):
-        values = {name: axis.values[i] for (name, axis), i in zip(parameters.items(), position, strict=True)}
-        result = run(**values)
-        result = (result, None) if isinstance(result, Trajectory) else result
-        if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], Trajectory)):
-            raise TypeError(f"run must give a Trajectory or (Trajectory, Capacity), got {type(result).__name__}")
-        results[position] = result
-    return results

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.patches import Patch, Rectangle
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 from sklearn.metrics.cluster import contingency_matrix
 
 from ..checks import check_labels, check_vectors
@@ -31,12 +31,18 @@ SEQUENTIAL = "cividis"  # lightness rises evenly from end to end
 TEMPERATURE = r"inverse temperature $\beta$ (first split = 1)"
 BACKING = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "borderpad": 0.1}  # of legends over lines
 LARGEST_IMAGE = 400  # rows of a heat map; a picture on screen has no more pixels for them
+OFFERED = {"xlabel": "number of clusters offered $K$", "ylabel": "capacity (bits per object)"}
+PLANE = {"xlabel": "first coordinate", "ylabel": "second coordinate", "aspect": "equal", "adjustable": "datalim"}
 SETTINGS = matplotlib.rc_params_from_file(Path(__file__).with_name("lesson.mplstyle"), use_default_template=False)
 
 
 @contextlib.contextmanager
 def style():
     """Context in which the figures of the suite are drawn; nothing remains changed after it.
+
+    Yields
+    ------
+    None
 
     Examples
     --------
@@ -59,10 +65,12 @@ def _figure(size):
     return pyplot.figure(figsize=size, layout="constrained")
 
 
-def _axes(ax, size=(4.4, 3.3)):
-    """Return `ax`, or the Axes of a new figure of `size` inches."""
+def _axes(ax, size=(4.4, 3.3), **settings):
+    """Return `ax`, or the Axes of a new figure of `size` inches, with its labels and what else `Axes.set` takes."""
     with style():
-        return _figure(size).subplots() if ax is None else ax
+        ax = _figure(size).subplots() if ax is None else ax
+    ax.set(**settings)
+    return ax
 
 
 def _temperature_ticks(axis):
@@ -71,28 +79,28 @@ def _temperature_ticks(axis):
     decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     ticks = np.outer(decades, [1, 2, 5]).ravel()
     axis.set_ticks(ticks[(ticks >= low) & (ticks <= high)])
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_locator(NullLocator())
+    axis.set_ticks([], minor=True)
+    axis.set_major_formatter("{x:g}")
 
 
-def _temperature_axis(ax, unit):
-    """Logarithmic axis of inverse temperatures, named after what it counts."""
-    ax.set_xscale("log")
-    _temperature_ticks(ax.xaxis)
-    ax.set_xlabel(r"inverse temperature $\beta$" if unit == 1 else TEMPERATURE)
+def _mark(ax, x):
+    """Vertical line at the value of interest."""
+    ax.axvline(x, color="0.35", linewidth=1.2, linestyle=":", zorder=0, label="_step")
 
 
-def _mark_step(ax, step, x, y=None):
-    """Vertical line at the temperature of interest, if there is one, and a dot where it meets the curve `y`."""
+def _temperature_axis(ax, beta, unit, step=None, curve=None):
+    """Logarithmic axis of inverse temperatures, named after what it counts; a mark at `step`, a dot on the curve."""
     if step is not None:
-        ax.axvline(x[step], color="0.35", linewidth=1.2, linestyle=":", zorder=0, label="_step")
-        if y is not None:
-            ax.plot(x[step], y[step], "o", color="black", markersize=6, clip_on=False, label="_step")
+        _mark(ax, beta[step])
+        if curve is not None:
+            ax.plot(beta[step], curve[step], "o", color="black", markersize=6, clip_on=False, label="_step")
+    ax.set(xscale="log", xlabel=r"inverse temperature $\beta$" if unit == 1 else TEMPERATURE)
+    _temperature_ticks(ax.xaxis)
 
 
-def _ring(ax, x, y, marker, colour):
+def _ring(ax, x, y, best, marker, colour):
     """Ring around the best point of a curve."""
-    ax.plot(x, y, marker, markersize=9, markerfacecolor="none", markeredgecolor=colour, label="_best")
+    ax.plot(x[best], y[best], marker, markersize=9, markerfacecolor="none", markeredgecolor=colour, label="_best")
 
 
 def _colourbar(ax, picture, label, **layout):
@@ -152,6 +160,11 @@ def distinct_labels(trajectory, t=-1):
     A group keeps the number of its first leaf, so that a cluster does not change its colour when another one
     splits off.
 
+    Parameters
+    ----------
+    trajectory : Trajectory
+    t : int
+
     Returns
     -------
     ndarray of int, shape (N,)
@@ -164,14 +177,27 @@ def distinct_labels(trajectory, t=-1):
     (1, 2)
     """
     place, groups = np.argsort(cluster_order(trajectory)), trajectory.groups(t)
-    merged = place.copy()
-    for group in np.unique(groups[groups >= 0]):
-        merged[groups == group] = place[groups == group].min()
+    merged = np.array([place[groups == g].min() if g >= 0 else own for g, own in zip(groups, place, strict=True)])
     return merged[trajectory.labels(t)]
 
 
 def colour_limits(X):
-    """Ends of the colour scale of a similarity matrix: the 1st and 99th percentile off the diagonal."""
+    """Ends of the colour scale of a similarity matrix: the 1st and 99th percentile off the diagonal.
+
+    Parameters
+    ----------
+    X : ndarray, shape (N, N)
+
+    Returns
+    -------
+    (float, float)
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> [round(float(end), 3) for end in gc.plots.colour_limits(np.array([[9.0, 0.0], [1.0, 9.0]]))]
+    [0.01, 0.99]
+    """
     off_diagonal = X[~np.eye(len(X), dtype=bool)]
     return np.percentile(off_diagonal, [1, 99]) if off_diagonal.size else (float(X[0, 0]) - 1, float(X[0, 0]) + 1)
 
@@ -182,10 +208,17 @@ def _image(ax, values, extent, low=0, high=1, cmap=SEQUENTIAL, aspect=None):
 
 
 def _blocks(labels, tie=None):
-    """Objects ordered by label (then `tie`), the labels present, and the edges between their blocks."""
+    """Objects ordered by label (then `tie`), those of them shown, the labels present, and the edges of their blocks."""
     order = np.lexsort((labels if tie is None else tie, labels))
     present, sizes = np.unique(labels, return_counts=True)
-    return order, present, np.concatenate([[0], np.cumsum(sizes)])
+    return order, order[:: -(-len(order) // LARGEST_IMAGE)], present, np.concatenate([[0], np.cumsum(sizes)])
+
+
+def _block_numbers(ax, present, edges, least=0.0):
+    """Cluster numbers beside the blocks of more than a share `least`: those of smaller ones would lie on each other."""
+    named = np.diff(edges) > least * edges[-1]
+    ax.set_yticks(((edges[1:] + edges[:-1]) / 2)[named], (present + 1)[named])
+    ax.tick_params(axis="y", length=0)
 
 
 def similarity_heatmap(X, labels=None, *, ax=None, label="similarity", limits=None, colourbar=True):
@@ -215,22 +248,16 @@ def similarity_heatmap(X, labels=None, *, ax=None, label="similarity", limits=No
     X = np.asarray(X)
     if X.ndim != 2 or X.shape[0] != X.shape[1] or X.shape[0] == 0:
         raise ValueError(f"X must be a non-empty square matrix (objects, objects), got shape {X.shape}")
-    n_objects = len(X)
-    labels = check_labels("labels", np.zeros(n_objects, int) if labels is None else labels, n_objects)
-    ax = _axes(ax, (4.6, 3.8))
-    order, present, edges = _blocks(labels)
-    shown = order[:: -(-n_objects // LARGEST_IMAGE)]
+    labels = check_labels("labels", np.zeros(len(X), int) if labels is None else labels, len(X))
+    ax = _axes(ax, (4.6, 3.8), xlabel="objects", ylabel="objects")
+    _, shown, present, edges = _blocks(labels)
     image = X[np.ix_(shown, shown)]
-    low, high = colour_limits(image) if limits is None else limits
-    picture = _image(ax, image, (0, n_objects, n_objects, 0), low, high)
-    ax.set(xlabel="objects", ylabel="objects")
+    picture = _image(ax, image, (0, len(X), len(X), 0), *(colour_limits(image) if limits is None else limits))
     if len(present) > 1:
         for start, size in zip(edges[:-1], np.diff(edges), strict=True):
             for colour, width in (("white", 2.6), ("black", 1.1)):
                 ax.add_patch(Rectangle((start, start), size, size, fill=False, edgecolor=colour, linewidth=width))
-        named = np.diff(edges) > 0.03 * n_objects  # the numbers of smaller ones would lie on each other
-        ax.set_yticks(((edges[1:] + edges[:-1]) / 2)[named], (present + 1)[named])
-        ax.tick_params(axis="y", length=0)
+        _block_numbers(ax, present, edges, 0.03)
         ax.set(xlabel="objects, ordered by cluster", ylabel="cluster")
     ax.spines[:].set_visible(False)
     if colourbar:
@@ -238,7 +265,7 @@ def similarity_heatmap(X, labels=None, *, ax=None, label="similarity", limits=No
     return ax
 
 
-def information_curve(capacity, unit=1.0, *, transfer=None, step=None, label="information $J$", ax=None):
+def information_curve(capacity, *, unit=1.0, transfer=None, step=None, label="information $J$", ax=None):
     """Information J against inverse temperature, its maximum (the generalization capacity) marked.
 
     Values far below zero are cut off: they all say that nothing generalizes.
@@ -266,12 +293,12 @@ def information_curve(capacity, unit=1.0, *, transfer=None, step=None, label="in
     >>> runs = [gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [x]]) for x in (9.0, 9.5)]
     >>> ax = gc.plots.information_curve(gc.generalization_capacity(*runs), runs[0].unit)
     """
-    ax = _axes(ax)
+    ax = _axes(ax, ylabel="information (bits per object)")
     beta, curve, best = np.asarray(capacity.betas) / unit, np.asarray(capacity.curve), capacity.index
     drawn = _curve_style(ax)
     first = not ax.lines
     ax.plot(beta, curve, label=label, **drawn)
-    _ring(ax, beta[best], curve[best], "o", drawn["color"])
+    _ring(ax, beta, curve, best, "o", drawn["color"])
     top = max(float(curve.max()), 0.05)
     low, high = (-0.12 * top, 1.2 * top) if first else ax.get_ylim()
     ax.set_ylim(min(low, -0.12 * top), max(high, 1.2 * top))
@@ -280,9 +307,7 @@ def information_curve(capacity, unit=1.0, *, transfer=None, step=None, label="in
     ax.annotate(words, (beta[best], curve[best]), (0, 8), textcoords="offset points", ha=side, bbox=box)
     if first:
         ax.axhline(0, color="0.6", linewidth=0.8, zorder=0)
-    _mark_step(ax, step, beta, np.maximum(curve, ax.get_ylim()[0]))
-    _temperature_axis(ax, unit)
-    ax.set_ylabel("information (bits per object)")
+    _temperature_axis(ax, beta, unit, step, np.maximum(curve, ax.get_ylim()[0]))
     if transfer is not None:
         _second_curve(ax, beta, transfer, "transfer cost", "transfer cost per object")
     elif not first:
@@ -296,10 +321,9 @@ def _second_curve(ax, x, y, label, axis_label):
     twin = ax.twinx()
     twin.spines["right"].set_visible(True)
     twin.plot(x, y, "s--", color=COLOURS[4], markersize=3.5, label=label)
-    best, low, high = int(np.nanargmin(y)), np.nanmin(y), np.nanmax(y)
-    _ring(twin, x[best], y[best], "s", COLOURS[4])
-    span = float(high - low) or 1.0
-    twin.set(ylabel=axis_label, ylim=(low - 0.1 * span, high + 0.3 * span))
+    _ring(twin, x, y, int(np.nanargmin(y)), "s", COLOURS[4])
+    low, span = np.nanmin(y), float(np.nanmax(y) - np.nanmin(y)) or 1.0
+    twin.set(ylabel=axis_label, ylim=(low - 0.1 * span, np.nanmax(y) + 0.3 * span))
     ax.legend(handles=_curves(ax, twin), loc="upper left", ncols=2, **BACKING)
     ax.set_ylim(ax.get_ylim()[0], ax.get_ylim()[1] * 1.1)
 
@@ -331,16 +355,14 @@ def capacity_against_clusters(n_clusters, capacities, selected=None, *, second=N
     n_clusters, capacities = np.asarray(n_clusters), np.asarray(capacities, dtype=float)
     if n_clusters.shape != capacities.shape or n_clusters.ndim != 1:
         raise ValueError(f"capacities has shape {capacities.shape}, accepted is that of n_clusters, {n_clusters.shape}")
-    ax = _axes(ax)
+    ax = _axes(ax, **OFFERED)
     ax.plot(n_clusters, capacities, label="capacity", **_curve_style(ax))
     ax.set_ylim(min(0.0, capacities.min()), max(1.2 * capacities.max(), 0.1))
     if selected is not None:
-        chosen = list(n_clusters).index(selected)
-        value = capacities[chosen]
-        _mark_step(ax, chosen, n_clusters)
+        value = capacities[list(n_clusters).index(selected)]
+        _mark(ax, selected)
         ax.annotate(f"K = {selected}, {value:.2f} bits", (selected, value), (5, 7), textcoords="offset points")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlabel="number of clusters offered $K$", ylabel="capacity (bits per object)")
     if second is not None:
         _second_curve(ax, n_clusters, second, second_label, second_label)
     return ax
@@ -365,14 +387,12 @@ def n_effective_curve(trajectory, *, step=None, ax=None):
     >>> import gencap as gc
     >>> ax = gc.plots.n_effective_curve(gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]]))
     """
-    ax = _axes(ax)
+    ax = _axes(ax, ylabel="distinct clusters", ylim=(0, trajectory.n_clusters + 0.5))
     beta = trajectory.betas / trajectory.unit
     count = [trajectory.n_effective(t) for t in range(trajectory.n_steps)]
     ax.step(beta, count, where="mid", **(_curve_style(ax) | {"linestyle": "-"}))
-    _mark_step(ax, step, beta, count)
-    _temperature_axis(ax, trajectory.unit)
+    _temperature_axis(ax, beta, trajectory.unit, step, count)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(ylim=(0, trajectory.n_clusters + 0.5), ylabel="distinct clusters")
     return ax
 
 
@@ -380,13 +400,11 @@ def _centroid_paths(trajectory, X):
     """Centroids (T, K, D) of a trajectory; without own ones, the mean places in X under the probabilities."""
     if trajectory.centroids is not None:
         return np.asarray(trajectory.centroids, dtype=float)
-    if X is None:
-        raise ValueError("X is needed (places of the objects, shape (N, D)): this trajectory has no centroids")
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or len(X) != trajectory.n_objects:
-        raise ValueError(f"X has shape {X.shape}, accepted is ({trajectory.n_objects}, D)")
+    if np.ndim(X) != 2 or len(X) != trajectory.n_objects:
+        accepted = f"({trajectory.n_objects}, D), a place for each object, as the trajectory has no centroids"
+        raise ValueError(f"X has shape {np.shape(X)}, accepted is {accepted}")
     mass = trajectory.probabilities.sum(axis=1)[:, :, None]
-    return np.einsum("tnk,nd->tkd", trajectory.probabilities, X) / np.maximum(mass, 1e-12)
+    return np.einsum("tnk,nd->tkd", trajectory.probabilities, np.asarray(X, float)) / np.maximum(mass, 1e-12)
 
 
 def centroid_tree(trajectory, X=None, *, direction=None, step=None, ax=None):
@@ -413,8 +431,8 @@ def centroid_tree(trajectory, X=None, *, direction=None, step=None, ax=None):
     >>> import gencap as gc
     >>> ax = gc.plots.centroid_tree(gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]]))
     """
-    ax = _axes(ax)
     paths = _centroid_paths(trajectory, X)
+    ax = _axes(ax, ylabel="centroid position, projected")
     mass = trajectory.probabilities.mean(axis=1)
     paths = paths - (mass[:, :, None] * paths).sum(axis=1, keepdims=True)
     if direction is None:
@@ -422,14 +440,11 @@ def centroid_tree(trajectory, X=None, *, direction=None, step=None, ax=None):
         direction = direction * np.sign(direction[np.abs(direction).argmax()])  # the sign of a singular vector is free
     places = paths @ (np.asarray(direction, dtype=float) / np.linalg.norm(direction))
     beta = trajectory.betas / trajectory.unit
-    for number, k in reversed(
-        list(enumerate(cluster_order(trajectory)))
-    ):  # first leaf on top: its colour is the stem's
+    leaves = list(enumerate(cluster_order(trajectory)))
+    for number, k in leaves[::-1]:  # first leaf on top: its colour is the stem's
         ax.plot(beta, places[:, k], color=_look(number)["color"], linewidth=1.3)
         ax.plot(beta[-1], places[-1, k], **_look(number, linestyle="none", markersize=5, clip_on=False))
-    _mark_step(ax, step, beta)
-    _temperature_axis(ax, trajectory.unit)
-    ax.set_ylabel("centroid position, projected")
+    _temperature_axis(ax, beta, trajectory.unit, step)
     return ax
 
 
@@ -453,8 +468,8 @@ def cluster_trajectories(trajectory, X=None, *, ax=None):
     >>> X = [[0.0, 1.0], [1.0, 1.0], [9.0, 0.0]]
     >>> ax = gc.plots.cluster_trajectories(gc.AnnealedKMeans(2, random_state=0).anneal(X), X)
     """
-    ax = _axes(ax, (4.6, 3.6))
     paths = _plane(_centroid_paths(trajectory, X))
+    ax = _axes(ax, (4.6, 3.6), **PLANE)
     if X is not None:
         shown = _plane(np.asarray(X, dtype=float)[:: -(-len(X) // 1500)])
         ax.plot(*shown.T, ".", color="0.82", markersize=3, zorder=0)
@@ -465,7 +480,6 @@ def cluster_trajectories(trajectory, X=None, *, ax=None):
         drawn = ax.add_collection(LineCollection(pieces, cmap=SEQUENTIAL, norm=norm, array=beta[1:], linewidths=2.4))
     ax.plot(*paths[-1].T, "o", markersize=6, color="black", markerfacecolor="white", zorder=3)
     ax.margins(0.08)
-    ax.set(xlabel="first coordinate", ylabel="second coordinate", aspect="equal", adjustable="datalim")
     _temperature_ticks(_colourbar(ax, drawn, TEMPERATURE).ax.yaxis)
     return ax
 
@@ -489,15 +503,14 @@ def assignment_probabilities(trajectory, t=-1, *, ax=None, colourbar=True):
     >>> import gencap as gc
     >>> ax = gc.plots.assignment_probabilities(gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]]))
     """
-    ax = _axes(ax)
+    ax = _axes(ax, xlabel="objects, ordered by their coldest cluster", ylabel="cluster")
     clusters = cluster_order(trajectory)
-    order, _, edges = _blocks(np.argsort(clusters)[trajectory.labels(-1)])
+    order, *_, edges = _blocks(np.argsort(clusters)[trajectory.labels(-1)])
     image = trajectory.probabilities[t][np.ix_(order, clusters)].T
     picture = _image(ax, image, (0, trajectory.n_objects, trajectory.n_clusters + 0.5, 0.5), aspect="auto")
     for edge in edges[1:-1]:
         ax.axvline(edge, color="white", linewidth=0.6)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set(xlabel="objects, ordered by their coldest cluster", ylabel="cluster")
     if colourbar:
         _colourbar(ax, picture, "assignment probability", fraction=0.06, pad=0.03)
     return ax
@@ -525,7 +538,7 @@ def labels_scatter(X, labels, centroids=None, *, ax=None):
     """
     X = check_vectors("X", X)
     labels = check_labels("labels", labels, len(X))
-    ax = _axes(ax)
+    ax = _axes(ax, **PLANE)
     size = float(np.clip(110 / np.sqrt(len(X)), 2.5, 6))
     for k in np.unique(labels):
         look = _look(k, linestyle="none", markersize=size, markeredgewidth=0, alpha=0.75)
@@ -534,7 +547,6 @@ def labels_scatter(X, labels, centroids=None, *, ax=None):
         places = _plane(np.asarray(centroids, dtype=float)).T
         for width, colour in ((4.5, "white"), (2.0, "black")):
             ax.plot(*places, "x", color=colour, markersize=8, markeredgewidth=width, zorder=3)
-    ax.set(xlabel="first coordinate", ylabel="second coordinate", aspect="equal", adjustable="datalim")
     return ax
 
 
@@ -561,19 +573,18 @@ def clusters_against_classes(labels, classes, class_names=None, *, ax=None):
     clusters, kinds = np.unique(labels), np.unique(classes)
     counts = contingency_matrix(labels, classes)
     names = kinds if class_names is None else [class_names[kind] for kind in kinds]
-    ax = _axes(ax, (1.6 + 0.8 * len(kinds), 1.2 + 0.4 * len(clusters)))
+    ax = _axes(ax, (1.6 + 0.8 * len(kinds), 1.2 + 0.4 * len(clusters)), xlabel="class", ylabel="cluster")
     ax.imshow(counts, cmap=SEQUENTIAL, vmin=0, aspect="auto")
     for (row, column), count in np.ndenumerate(counts):
         ax.text(column, row, count, ha="center", va="center", color="black" if count > 0.6 * counts.max() else "white")
     ax.set_xticks(range(len(kinds)), names)
     ax.set_yticks(range(len(clusters)), clusters + 1)
     ax.tick_params(length=0)
-    ax.set(xlabel="class", ylabel="cluster")
     ax.spines[:].set_visible(False)
     return ax
 
 
-def median_and_quartiles(x, values, label="", *, minimum=False, ax=None):
+def median_and_quartiles(x, values, *, label="", minimum=False, ax=None):
     """Median over repetitions, and the quartiles as a band with thin borders.
 
     Parameters
@@ -598,14 +609,12 @@ def median_and_quartiles(x, values, label="", *, minimum=False, ax=None):
     x, values = np.asarray(x), np.asarray(values, dtype=float)
     if values.ndim != 2 or x.shape != values.shape[1:]:
         raise ValueError(f"values has shape {values.shape}, accepted is (n_repeats, {x.size}), one column for each x")
-    ax = _axes(ax)
-    drawn = _curve_style(ax)
+    drawn = _curve_style(ax := _axes(ax))
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
     ax.fill_between(x, low, high, color=drawn["color"], alpha=0.15, linewidth=0.6)
     ax.plot(x, middle, label=label, **drawn)
     if minimum:
-        best = int(middle.argmin())
-        _ring(ax, x[best], middle[best], drawn["marker"], drawn["color"])
+        _ring(ax, x, middle, int(middle.argmin()), drawn["marker"], drawn["color"])
     return ax
 
 
@@ -638,14 +647,13 @@ def capacity_with_null(n_clusters, observed, null, *, ax=None, label="data"):
     if null.ndim != 2 or not n_clusters.shape == observed.shape == null.shape[1:]:
         accepted = f"({n_clusters.size},) and (n_repeats, {n_clusters.size}), one column for each of n_clusters"
         raise ValueError(f"observed has shape {observed.shape} and null {null.shape}, accepted are {accepted}")
-    ax = _axes(ax)
+    ax = _axes(ax, **OFFERED)
     drawn, mean, spread = _curve_style(ax), null.mean(axis=0), null.std(axis=0, ddof=min(1, len(null) - 1))
     ax.fill_between(n_clusters, mean - spread, mean + spread, color="0.55", alpha=0.3, linewidth=0.6)
     ax.plot(n_clusters, mean, color="0.4", linestyle=drawn["linestyle"], linewidth=1.1, label=f"_null of {label}")
     ax.plot(n_clusters, observed, label=label, **drawn)
     top = max(1.15 * observed.max(), 1.1 * (mean + spread).max(), 0.1)
     ax.set_ylim(-0.03 * top, max(top, ax.get_ylim()[1] if len(ax.lines) > 2 else 0))
-    ax.set(xlabel="number of clusters offered $K$", ylabel="capacity (bits per object)")
     lines = _curves(ax)
     ax.legend([*lines, ax.lines[0]], [*(line.get_label() for line in lines), "without structure"], **BACKING)
     return ax
@@ -677,15 +685,11 @@ def coclustering_comparison(reference, alternative, *, ax=None):
     """
     reference = check_labels("reference", reference)
     alternative = check_labels("alternative", alternative, len(reference))
-    ax = _axes(ax, (4.6, 3.4))
-    order, present, edges = _blocks(reference, alternative)
-    shown = order[:: -(-len(order) // LARGEST_IMAGE)]
+    ax = _axes(ax, (4.6, 3.4), xlabel="objects, ordered by reference cluster", ylabel="reference cluster")
+    order, shown, present, edges = _blocks(reference, alternative)
     together, also = (np.equal.outer(names[shown], names[shown]) for names in (reference, alternative))
-    image = 2 * together + also
-    _image(ax, image, (0, len(order), len(order), 0), high=3, cmap=ListedColormap(PAIRS))
-    ax.set_yticks((edges[1:] + edges[:-1]) / 2, present + 1)
-    ax.tick_params(axis="y", length=0)
-    ax.set(xlabel="objects, ordered by reference cluster", ylabel="reference cluster")
+    _image(ax, 2 * together + also, (0, len(order), len(order), 0), high=3, cmap=ListedColormap(PAIRS))
+    _block_numbers(ax, present, edges)
     words = ("together in neither", "in the alternative only", "in the reference only", "together in both")
     patches = [Patch(facecolor=colour, edgecolor="0.3", label=word) for colour, word in zip(PAIRS, words, strict=True)]
     ax.legend(handles=patches[::-1], loc="upper left", bbox_to_anchor=(1.02, 1))

@@ -21,6 +21,10 @@ def shannon_capacity(K, delta):
     delta : float
         Share of symbols that the channel changes.
 
+    Returns
+    -------
+    float
+
     Raises
     ------
     ValueError
@@ -112,6 +116,10 @@ def kary_capacity(K, delta):
         Size of the alphabet, at least 2.
     delta : float
         Share of symbols that the channel changes.
+
+    Returns
+    -------
+    float
 
     Raises
     ------

@@ -121,7 +121,15 @@ def noisy_distances(labels, noise, n_clusters=2, *, random_state=None):
 
 
 def enumerate_codes(n_objects, n_clusters):
-    """All K^n codes in the order of their number, shape (K^n, n), int8.
+    """All K^n codes in the order of their number.
+
+    Parameters
+    ----------
+    n_objects, n_clusters : int
+
+    Returns
+    -------
+    ndarray of int8, shape (K^n, n)
 
     Raises
     ------
@@ -161,7 +169,7 @@ def code_costs(distances):
     >>> coding.code_costs([[0, 4], [1, 2]]).tolist()
     [1.0, 5.0, 2.0, 6.0]
     """
-    distances = _check_distances("distances", distances)
+    [distances] = _check_distances(distances=distances)
     _check_class(*distances.shape, LARGEST_CLASS)
     costs = np.zeros(1)
     for row in distances:
@@ -222,7 +230,7 @@ def set_sizes(costs1, costs2, gammas):
     >>> np.exp(sizes.log_joint).round(6).tolist()
     [0.0, 2.0]
     """
-    gammas = _check_gammas(gammas)
+    gammas = _check_line("gammas", gammas, 0.0)
     first, second = _excess("costs1", costs1), _excess("costs2", costs2)
     if first.size != second.size:
         raise ValueError(f"costs1 has {first.size} codes and costs2 {second.size}; accepted is the same number")
@@ -262,10 +270,10 @@ def lattice_set_sizes(distances1, distances2, max_gamma):
     [1.0, 5.0, 11.0]
     """
     size = checks.check_integer("max_gamma", max_gamma, 0, 5000) + 1
-    first, second = _check_pair(distances1, distances2)
-    if not (np.array_equal(first, np.rint(first)) and np.array_equal(second, np.rint(second))):
+    pair = _check_distances(distances1=distances1, distances2=distances2)
+    if not np.array_equal(pair, np.rint(pair)):
         raise ValueError("distances1 and distances2 must hold integers, got fractions; divide by a step and round")
-    first, second = (_row_excess(d).astype(np.int64) for d in (first, second))
+    first, second = (_row_excess(d).astype(np.int64) for d in pair)
     single = [_log_counts(excess, np.zeros_like(first), size, 1)[:, 0] for excess in (first, second)]
     return SetSizes(np.arange(size, dtype=float), *single, _log_counts(first, second, size, size).diagonal())
 
@@ -332,16 +340,15 @@ def boltzmann_set_sizes(distances1, distances2, gammas, *, legendre=True):
     >>> (coding.boltzmann_set_sizes(d, d, [60.0]).log_first / 300).round(2).tolist()  # nats of 60 among 300
     [0.5]
     """
-    gammas = _check_gammas(gammas)
-    first, second = (_row_excess(d) for d in _check_pair(distances1, distances2))
+    gammas = _check_line("gammas", gammas, 0.0)
+    first, second = map(_row_excess, _check_distances(distances1=distances1, distances2=distances2))
     single = [np.array([_legendre(excess[None], gamma) for gamma in gammas]) for excess in (first, second)]
     both = np.stack([first, second])
     joint = [_legendre(both, gamma) for gamma in gammas] if legendre else []
     found = [minimum[2] for minimum in (*single[0], *single[1], *joint)]
     if not all(found):
         missed = f"the minimum over beta was not found for {found.count(0)} of {len(found)} set sizes (SLSQP)"
-        advice = "those are upper bounds; leave out the gammas at the ends of the range"
-        warnings.warn(f"{missed}: {advice}", ConvergenceWarning, stacklevel=2)
+        warnings.warn(f"{missed}: upper bounds; leave out gammas at the ends", ConvergenceWarning, stacklevel=2)
     if legendre:
         joint = np.array(joint)[:, 0]
         return SetSizes(gammas, single[0][:, 0], single[1][:, 0], np.where(joint < -1e-6, -np.inf, joint))
@@ -414,8 +421,7 @@ def information(sizes, log_n_transformations, n_objects, *, unit="bits"):
     checks.check_option("unit", unit, ("bits", "nats"))
     log_number = checks.check_number("log_n_transformations", log_n_transformations, 0.0)
     logs = log_number + sizes.log_joint - sizes.log_first - sizes.log_second
-    nats = logs / checks.check_integer("n_objects", n_objects)
-    return nats / np.log(2) if unit == "bits" else nats
+    return logs / checks.check_integer("n_objects", n_objects) / (np.log(2) if unit == "bits" else 1.0)
 
 
 def draw_codebook(n_messages, n_objects, n_clusters=2, *, transformations="xor", random_state=None):
@@ -471,7 +477,7 @@ def transform(distances, transformation, *, transformations="xor"):
     >>> coding.transform([[0, 4], [1, 2]], [1, 0]).tolist()
     [[4.0, 0.0], [1.0, 2.0]]
     """
-    distances = _check_distances("distances", distances)
+    [distances] = _check_distances(distances=distances)
     transformation = _check_codebook([transformation], *distances.shape, transformations)[0]
     if transformations == "permutation":
         return distances[np.argsort(transformation)]
@@ -504,16 +510,15 @@ def decoding_scores(distances, received, codebook, gamma, *, transformations="xo
     >>> coding.decoding_scores(d, d, [[0, 0, 0, 0], [1, 1, 0, 0]], 0.0).tolist()
     [1, 0]
     """
-    distances, received = _check_pair(distances, received)
+    distances, received = _check_distances(distances=distances, received=received)
     codebook = _check_codebook(codebook, *distances.shape, transformations)
     members = np.flatnonzero(approximation_set(code_costs(distances), gamma))
     mask = approximation_set(code_costs(received), gamma)
     return kernels.overlaps(members, mask, codebook, distances.shape[1], transformations == "permutation")
 
 
-def simulate_channel(
-    distances1, distances2, gamma, n_messages, *, n_codebooks=100, transformations="xor", random_state=None
-):
+def simulate_channel(distances1, distances2, gamma, n_messages, *, n_codebooks=100,
+                     transformations="xor", random_state=None):  # fmt: skip
     """Send one random message through each of many random codebooks, for one pair of problems.
 
     Parameters
@@ -543,7 +548,7 @@ def simulate_channel(
     >>> sent.error <= sent.union <= sent.markov
     True
     """
-    distances1, distances2 = _check_pair(distances1, distances2)
+    distances1, distances2 = _check_distances(distances1=distances1, distances2=distances2)
     n_messages = checks.check_integer("n_messages", n_messages, 2)
     n_codebooks = checks.check_integer("n_codebooks", n_codebooks)
     rng, how, shape = checks.generator(random_state), {"transformations": transformations}, distances1.shape
@@ -556,13 +561,11 @@ def simulate_channel(
     log_number = log_transformations(*shape, **how, sizes=np.bincount(distances1.argmin(axis=1), minlength=shape[1]))
     nats = information(set_sizes(*costs, [gamma]), log_number, shape[0], unit="nats")[0]
     meet = own[0] > 0  # |Delta C_s| is the same for every message
-    return Transmission(
-        error=float(np.mean(above + ties > 0)),
-        error_random_tie=float(np.mean(np.where(above > 0, 1.0, ties / (ties + 1)))),
-        union=float(np.mean(above + ties)),
-        markov=float(np.mean(others / own)) if meet else np.inf,
-        bound=float(n_messages * np.exp(-shape[0] * nats)) if meet else np.inf,
-    )
+    averaged = above + ties > 0, np.where(above > 0, 1.0, ties / (ties + 1)), above + ties
+    error, error_random_tie, union = (float(np.mean(each)) for each in averaged)
+    markov = float(np.mean(others / own)) if meet else np.inf
+    bound = float(n_messages * np.exp(-shape[0] * nats)) if meet else np.inf
+    return Transmission(error, error_random_tie, union, markov, bound)
 
 
 def posterior(costs, beta, *, weights="boltzmann", gamma=0.0):
@@ -620,13 +623,12 @@ def posterior_agreement(posterior1, posterior2):
     >>> coding.posterior_agreement([0.5, 0.5], [1.0, 0.0])
     0.5
     """
-    pair = [np.asarray(p, dtype=float) for p in (posterior1, posterior2)]
-    if pair[0].ndim != 1 or pair[0].shape != pair[1].shape:
-        raise ValueError(f"posterior1 and posterior2 must be 1-D of one length, got {pair[0].shape}, {pair[1].shape}")
-    for name, p in zip(("posterior1", "posterior2"), pair, strict=True):
-        if not (p >= 0).all() or abs(p.sum() - 1) > 1e-6:
-            raise ValueError(f"{name} must be non-negative with sum 1, got sum {p.sum()} and minimum {p.min()}")
-    return float(pair[0] @ pair[1])
+    first, second = _check_line("posterior1", posterior1, 0.0), _check_line("posterior2", posterior2, 0.0)
+    checks.check_same_shape("posterior2", second, "posterior1", first)
+    for name, p in (("posterior1", first), ("posterior2", second)):
+        if abs(p.sum() - 1) > 1e-6:
+            raise ValueError(f"{name} must have sum 1, got sum {p.sum()}")
+    return float(first @ second)
 
 
 def _check_class(n_objects, n_clusters, largest=np.inf, most_clusters=np.inf):
@@ -638,24 +640,22 @@ def _check_class(n_objects, n_clusters, largest=np.inf, most_clusters=np.inf):
     return n_objects, n_clusters
 
 
-def _check_distances(name, distances):
-    distances = checks.check_vectors(name, distances)
-    if distances.shape[1] < 2:
-        raise ValueError(f"{name} has {distances.shape[1]} column; accepted is one for each of K >= 2 clusters")
-    return distances
+def _check_distances(**problems):
+    """The distances of problems of one shape, given by the names of the arguments."""
+    checked = [checks.check_vectors(*problem) for problem in problems.items()]
+    for name, distances in zip(problems, checked, strict=True):
+        if distances.shape[1] < 2:
+            raise ValueError(f"{name} has 1 column; accepted is one for each of K >= 2 clusters")
+        checks.check_same_shape(name, distances, next(iter(problems)), checked[0])
+    return checked
 
 
-def _check_pair(distances1, distances2):
-    pair = _check_distances("distances1", distances1), _check_distances("distances2", distances2)
-    checks.check_same_shape("distances2", pair[1], "distances1", pair[0])
-    return pair
-
-
-def _check_gammas(gammas):
-    gammas = np.asarray(gammas, dtype=float)
-    if gammas.ndim != 1 or gammas.size == 0 or not np.isfinite(gammas).all() or (gammas < 0).any():
-        raise ValueError(f"gammas={gammas} must be a non-empty 1-D array of finite widths >= 0")
-    return gammas
+def _check_line(name, values, low=-np.inf):
+    """`values` as a non-empty 1-D array of finite numbers >= `low`."""
+    values = checks.as_array(name, values, np.float64)
+    if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all() or values.min() < low:
+        raise ValueError(f"{name} must be a non-empty 1-D array of finite numbers >= {low}, got {values}")
+    return values
 
 
 def _check_codebook(codebook, n_objects, n_clusters, transformations):
@@ -663,18 +663,16 @@ def _check_codebook(codebook, n_objects, n_clusters, transformations):
     codebook = np.asarray(codebook)
     if codebook.ndim != 2 or codebook.shape[1] != n_objects or codebook.dtype.kind not in "iu":
         raise ValueError(f"codebook must be integers of shape (M, {n_objects}), got {codebook.dtype} {codebook.shape}")
-    accepted, valid = f"0..{n_clusters - 1}", codebook.min() >= 0 and codebook.max() < n_clusters
+    accepted, valid = f"0..{n_clusters - 1}", (codebook >= 0) & (codebook < n_clusters)
     if transformations == "permutation":
-        accepted, valid = f"permutations of 0..{n_objects - 1}", (np.sort(codebook) == np.arange(n_objects)).all()
-    if not valid:
+        accepted, valid = f"permutations of 0..{n_objects - 1}", np.sort(codebook) == np.arange(n_objects)
+    if not valid.all():
         raise ValueError(f"codebook holds values that are no {transformations} transformation; accepted are {accepted}")
     return codebook.astype(np.int64)
 
 
 def _excess(name, costs):
-    costs = checks.as_array(name, costs, np.float64)
-    if costs.ndim != 1 or costs.size == 0 or not np.isfinite(costs).all():
-        raise ValueError(f"{name} must be a non-empty 1-D array of finite costs, got shape {costs.shape}")
+    costs = _check_line(name, costs)
     # Sums of the same distances in another order differ in the last bits: a tolerance keeps the set equivariant.
     return np.maximum(costs - costs.min() - 1e-9 * np.abs(costs).max(), 0.0)
 

@@ -65,19 +65,15 @@ def order_parameters(trajectory, centers):
     >>> gc.phases.order_parameters(run, [[3, 0, 0, 0], [0, 3, 0, 0]]).cosine.shape == run.betas.shape
     True
     """
-    if not isinstance(trajectory, Trajectory) or trajectory.centroids is None:
-        raise ValueError("trajectory must be a Trajectory with centroids")
-    if trajectory.n_clusters != 2:
-        raise ValueError(f"trajectory has {trajectory.n_clusters} clusters, accepted is 2")
+    if getattr(trajectory, "centroids", None) is None or trajectory.n_clusters != 2:
+        raise ValueError(f"trajectory must be a Trajectory with centroids and 2 clusters, got {trajectory!r}")
     centers = check_vectors("centers", centers)
     check_same_shape("centers", centers, "the centroids at one temperature", trajectory.centroids[0])
     truth = (centers[0] - centers[1]) / 2
     if not truth.any():
         raise ValueError("centers are equal, accepted are two different ones")
-    found = (trajectory.centroids[:, 0] - trajectory.centroids[:, 1]) / 2
-    length = truth @ truth
-    separation = (found**2).sum(axis=1) / length
-    projection = np.abs(found @ truth) / length
+    found, length = (trajectory.centroids[:, 0] - trajectory.centroids[:, 1]) / 2, truth @ truth
+    separation, projection = (found**2).sum(axis=1) / length, np.abs(found @ truth) / length
     split = separation >= SPLIT
     cosine = np.where(split, projection / np.sqrt(np.where(split, separation, 1.0)), 0.0)
     return OrderParameters(separation, cosine, np.where(split, projection, 0.0))
@@ -127,6 +123,10 @@ def critical_alpha(u):
     ----------
     u : float
         |mu1 - mu2| / sqrt(2 sigma0), 1e-70 to 1e70, so that the result is a number.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

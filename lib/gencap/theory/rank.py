@@ -50,8 +50,8 @@ def low_rank(X, rank):
     [[3.0, 0.0], [0.0, 0.0]]
     """
     X, rank = _check_matrix("X", X, rank=rank, rank_name="rank")
-    U, s, V = np.linalg.svd(X, full_matrices=False)
-    return (U[:, :rank] * s[:rank]) @ V[:rank]
+    U, V = _factors(X, rank)
+    return U @ V
 
 
 def reconstruction_psnr(X, clean):
@@ -79,7 +79,7 @@ def reconstruction_psnr(X, clean):
     >>> rank.reconstruction_psnr(clean + np.eye(3), clean).shape
     (3,)
     """
-    return psnr_of_error(optimal_rank(X, clean).costs[0] / np.size(clean), 255.0)
+    return psnr_of_error(optimal_rank(X, clean).costs[0] / np.size(clean), peak=255.0)
 
 
 def optimal_rank(X, clean, max_rank=None, *, boolean=False):
@@ -156,7 +156,7 @@ def svd_transfer_costs(X1, X2, max_rank=None, *, mapping="nearest", boolean=Fals
     X1, max_rank = _check_matrix("X1", X1, boolean, max_rank)
     X2, _ = _check_matrix("X2", X2, boolean)
     if isinstance(mapping, str):
-        origin = map_rows(X1, X2, mapping, random_state)
+        origin = map_rows(X1, X2, mapping=mapping, random_state=random_state)
     else:
         origin = checks.check_labels("mapping", mapping, len(X2), len(X1))
     return _errors_by_rank(X1, X2, origin, max_rank, boolean) / len(X2)
@@ -164,15 +164,20 @@ def svd_transfer_costs(X1, X2, max_rank=None, *, mapping="nearest", boolean=Fals
 
 def _errors_by_rank(X, target, origin, max_rank, boolean):
     """Sum over rows i of |target_i - (X_k)_origin(i)|^2 for k = 1..max_rank, shape (max_rank,)."""
-    U, s, V = np.linalg.svd(X, full_matrices=False)
-    U = (U[:, :max_rank] * s[:max_rank])[origin]
-    V = V[:max_rank]
+    U, V = _factors(X, max_rank)
+    U = U[origin]
     if not boolean:
         # The right singular vectors are orthonormal: each rank changes the error by |s u|^2 - 2 <target v, s u>.
         steps = np.sum(U * U, axis=0) - 2 * np.sum((target @ V.T) * U, axis=0)
         return np.maximum(np.sum(target * target) + np.cumsum(steps), 0.0)
     wanted = target > 0.5
     return np.array([np.count_nonzero(rounded != wanted) for rounded in _rounded_sums(U, V)], dtype=float)
+
+
+def _factors(X, rank=None):
+    """The best factors U (N, rank) and V (rank, D) with X = U V up to the rank; None is all."""
+    U, s, V = np.linalg.svd(X, full_matrices=False)
+    return U[:, :rank] * s[:rank], V[:rank]
 
 
 def _rounded_sums(U, V):
@@ -217,12 +222,10 @@ def transfer_rank(X, max_rank=None, *, mapping="nearest", boolean=False, n_repea
     limit = min(len(X) // 2, X.shape[1])
     max_rank = limit if max_rank is None else checks.check_integer("max_rank", max_rank, 1, limit, "min(N // 2, D)")
     rng = checks.generator(random_state)
-    costs = []
-    for _ in range(checks.check_integer("n_repeats", n_repeats)):
-        order = rng.permutation(len(X))
-        train, test = X[order[len(X) // 2 :]], X[order[: len(X) // 2]]
-        costs.append(svd_transfer_costs(train, test, max_rank, mapping=mapping, boolean=boolean, random_state=rng))
-    return _median(np.array(costs))
+    orders = (rng.permutation(len(X)) for _ in range(checks.check_integer("n_repeats", n_repeats)))
+    halves = ((X[order[len(X) // 2 :]], X[order[: len(X) // 2]]) for order in orders)
+    how = {"mapping": mapping, "boolean": boolean, "random_state": rng}
+    return _median(np.array([svd_transfer_costs(*pair, max_rank, **how) for pair in halves]))
 
 
 def bicross_validation_rank(X, max_rank=None, *, held_out=0.5, n_repeats=20, random_state=None):
@@ -264,19 +267,18 @@ def bicross_validation_rank(X, max_rank=None, *, held_out=0.5, n_repeats=20, ran
     limit = min(X.shape[0] - p, X.shape[1] - q)
     max_rank = limit if max_rank is None else checks.check_integer("max_rank", max_rank, 1, limit, "edge of D")
     rng = checks.generator(random_state)
-    costs = []
-    for _ in range(checks.check_integer("n_repeats", n_repeats)):
+    costs = np.empty((checks.check_integer("n_repeats", n_repeats), max_rank))
+    for errors in costs:
         shuffled = X[rng.permutation(X.shape[0])][:, rng.permutation(X.shape[1])]
-        costs.append(_owen_perry_errors(shuffled, p, q, max_rank))
-    chosen = _median(np.median(costs, axis=0)[None]).rank
-    return replace(_median(np.array(costs)), rank=chosen)
+        errors[:] = _owen_perry_errors(shuffled, p, q, max_rank)
+    return replace(_median(costs), rank=int(argmins(np.median(costs, axis=0)[None])[0]))
 
 
 def _owen_perry_errors(X, p, q, max_rank):
+    """Squared error an entry of the block held out, X[:p, :q], at every rank."""
     residual, B, C = X[:p, :q].copy(), X[:p, q:], X[p:, :q]
     U, s, V = np.linalg.svd(X[p:, q:], full_matrices=False)
-    left, right = B @ V.T, U.T @ C
-    errors = np.empty(max_rank)
+    left, right, errors = B @ V.T, U.T @ C, np.empty(max_rank)
     for t in range(max_rank):
         # The pseudo-inverse leaves out directions in which D is zero up to rounding.
         if s[t] > 1e-12 * s[0] * max(X.shape):
@@ -311,7 +313,8 @@ def coverage_rank(X):
     """
     X, _ = _check_matrix("X", X, boolean=True)
     ones = np.count_nonzero(X)  # without any, rank 1 covers them all
-    covered = [np.count_nonzero(rounded & (X > 0.5)) / ones if ones else 1.0 for rounded in _approximations(X)]
+    sums = _rounded_sums(*_factors(X))
+    covered = [np.count_nonzero(rounded & (X > 0.5)) / ones if ones else 1.0 for rounded in sums]
     return _first(covered, np.greater_equal(covered, 0.8))
 
 
@@ -342,13 +345,9 @@ def increment_rank(X):
     """
     X, _ = _check_matrix("X", X, boolean=True)
     ones = max(np.count_nonzero(X), 1)
-    changes = [np.count_nonzero(after != before) / ones for before, after in pairwise(_approximations(X))] + [0.0]
+    sums = pairwise(_rounded_sums(*_factors(X)))
+    changes = [np.count_nonzero(after != before) / ones for before, after in sums] + [0.0]
     return _first(changes, np.less(changes, 0.001))
-
-
-def _approximations(X):
-    U, s, V = np.linalg.svd(X, full_matrices=False)
-    return _rounded_sums(U * s, V)
 
 
 def _median(costs):

@@ -109,7 +109,7 @@ def _settings(models):
         for point in ParameterGrid(dict(grid)):
             others = dict(point)
             relative = others.pop("relative_shift", None)
-            check_model(model, relative)
+            check_model(model, relative_shift=relative)
             settings.append((name, clone(model).set_params(**others), point, relative))
     return settings
 

@@ -24,7 +24,7 @@ from .evaluation import ROUNDING, check_folder, check_table, evaluate_all, make_
 from .selection import check_model
 
 
-def permuted_table(X, random_state=None):
+def permuted_table(X, *, random_state=None):
     """The table with the values of every row in an independent random order.
 
     Parameters
@@ -39,7 +39,7 @@ def permuted_table(X, random_state=None):
     return generator(random_state).permuted(check_table(X), axis=1)
 
 
-def gaussian_table(X, random_state=None):
+def gaussian_table(X, *, random_state=None):
     """A table of the same shape, its rows from one Gaussian with the column means and covariance of the data.
 
     Parameters
@@ -67,7 +67,7 @@ def null_views(views, null, measure, rng):
 
     `measure` is empty where no model asks for similarities.
     """
-    again = views.remake(NULLS[null](views.data, rng), rng)
+    again = views.remake(NULLS[null](views.data, random_state=rng), rng)
     try:
         again.check_rows(measure)
     except ValueError as error:
@@ -189,7 +189,7 @@ def capacity_null(
     >>> found.p_value_max, bool(found.excess[0] > 1)
     (0.2, True)
     """
-    check_model(model, relative_shift)
+    check_model(model, relative_shift=relative_shift)
     check_option("null", null, tuple(NULLS))
     check_option("measure", measure, MEASURES)
     check_integer("n_repeats", n_repeats)

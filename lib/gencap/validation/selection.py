@@ -11,7 +11,7 @@ from ..resources import map_with_bar
 from .capacity import generalization_capacity
 
 
-def listed(offered, values, form=".3f"):
+def listed(offered, values, *, form=".3f"):
     """The values at the numbers offered, in words."""
     return ", ".join(f"{k}: {value:{form}}" for k, value in zip(offered, values, strict=True))
 
@@ -53,7 +53,7 @@ def twin(model):
     return clone(model).set_params(random_state=int(own))
 
 
-def check_model(model, relative_shift=None):
+def check_model(model, *, relative_shift=None):
     """Raise unless `model` can be annealed, and has a shift if a relative one is asked for."""
     if isinstance(model, type) or not hasattr(model, "anneal") or "n_clusters" not in model.get_params():
         raise TypeError(f"model={model!r} is not accepted; accepted are models with `anneal` and `n_clusters`")

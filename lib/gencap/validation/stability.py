@@ -175,6 +175,6 @@ def instability(model, X, X2=None, *, n_repeats=10, per_object=None, random_stat
                 own, carried = clone(twin(model)).fit(X2, **second).predict(X2), fitted.predict(X2)
             else:
                 new = cross if pairwise else X2
-                own, carried = coldest_labels(twin(model), X2, second), transfer_labels(fitted, new)
+                own, carried = coldest_labels(twin(model), X2, per_object=second), transfer_labels(fitted, new)
         found.append(disagreement(own, carried, n_clusters))
     return _relative(found, X2.shape[0], n_clusters, 20, rng)

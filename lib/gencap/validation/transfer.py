@@ -80,7 +80,7 @@ def _check_cross(cross, n_objects):
     return cross
 
 
-def coldest_labels(model, X, per_object=None):
+def coldest_labels(model, X, *, per_object=None):
     """Labels of `model.fit(X)`; models that heat from the cold end do without the rest of their path.
 
     Parameters
@@ -195,7 +195,7 @@ def mapping_probabilities(model, X1, X2, *, mapping="nearest_cluster", factor=0.
             )
         return clusters
     # Ties occur in Boolean data; the fixed seed draws them at random and yet the same way in every run.
-    return clusters[map_rows(X1, X2, mapping.removesuffix("_object"), random_state=0)]
+    return clusters[map_rows(X1, X2, mapping=mapping.removesuffix("_object"), random_state=0)]
 
 
 def _check_pair(X1, X2):
@@ -299,7 +299,7 @@ def _similarity_costs(model, X1, X2, mappings, cross, per_object):
         fitted = clone(model).fit(X1, **(per_object or {}))
         labels1 = fitted.labels_
     else:
-        labels1 = coldest_labels(model, X1, per_object)
+        labels1 = coldest_labels(model, X1, per_object=per_object)
     ways = {
         "nearest_cluster": lambda: transfer_labels(fitted, cross),
         "hungarian": lambda: labels1[match_objects(cross, X1, distance="squared_euclidean")],
@@ -350,7 +350,7 @@ class TransferSelection:
     def __repr__(self):
         return (
             f"TransferSelection({self.n_clusters} clusters, {self.one_standard_error} within one standard error; "
-            f"median transfer cost {listed(self.offered, self.median, '.4g')})"
+            f"median transfer cost {listed(self.offered, self.median, form='.4g')})"
         )
 
 

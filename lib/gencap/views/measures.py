@@ -312,7 +312,7 @@ def match_objects(X1, X2, *, distance="euclidean"):
     return linear_sum_assignment(cdist(X1, X2, distance.replace("squared_", "sq")))[1]
 
 
-def map_rows(X1, X2, mapping="nearest", random_state=None):
+def map_rows(X1, X2, *, mapping="nearest", random_state=None):
     """Index of the training row (in `X1`) that stands for each test row (in `X2`).
 
     Parameters

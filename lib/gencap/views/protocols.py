@@ -205,7 +205,7 @@ def _columns(X, first, second, words, random_state=None):
     return Views(X[:, first], X[:, second], X, rows, rows, words, again)
 
 
-def interleave(X, random_state=None):
+def interleave(X, *, random_state=None):
     """Same objects, columns 1, 3, 5, ... in one view and 2, 4, 6, ... in the other: for series.
 
     Parameters
@@ -320,7 +320,7 @@ def random_split(X, *, align="correlation", n_objects=None, random_state=None):
     return Views(X[rows1], X[rows2], X, rows1, rows2, words, again)
 
 
-def split_similarities(X, random_state=None):
+def split_similarities(X, *, random_state=None):
     """Split the objects of a similarity matrix at random into two halves.
 
     Parameters
@@ -363,7 +363,7 @@ def random_halves(X, pairwise, rng):
     None where the rows of X are vectors.
     """
     if pairwise:
-        return split_similarities(X, rng)
+        return split_similarities(X, random_state=rng)
     first, second = np.array_split(rng.permutation(len(X)), 2)
     return X[first], X[second], None, first, second
 

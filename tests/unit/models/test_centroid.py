@@ -11,16 +11,10 @@ from scipy.special import logsumexp, softmax
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gencap as gc
 from gencap.kernels import kmeans as kernels
 from gencap.models import centroid
-
-
-@parametrize_with_checks([gc.AnnealedKMeans(n_clusters=3, random_state=0)])
-def test_scikit_learn_accepts_it(estimator, check):
-    check(estimator)
 
 
 def clouds(n_objects=300, n_clusters=5, n_features=2, seed=0, spread=6.0):

@@ -296,7 +296,6 @@ def test_equal_objects_have_unit_one():
         ({"inference": "exact"}, np.eye(4), "inference='exact'"),
         ({"embedding": True}, scipy.sparse.csr_array(np.eye(4)), "X is sparse"),
         ({"embedding": True, "inference": "metropolis"}, np.eye(4), "inference='metropolis'"),
-        ({"embedding": True, "n_clusters": 1}, np.eye(1), "1 object"),
         ({"embedding": True}, np.array([[0, np.inf], [np.inf, 0]]), "NaN or inf"),
         ({"embedding": "no"}, np.eye(4), "embedding='no' is not one of False, True"),
         ({"n_init": 0}, np.eye(4), "n_init=0"),
@@ -307,6 +306,12 @@ def test_bad_input_is_named(parameters, X, message):
     for method in (model.fit, model.anneal):
         with pytest.raises(ValueError, match=message):
             method(X)
+
+
+@pytest.mark.parametrize("embedding", [False, True])
+def test_one_object_is_one_cluster(embedding):
+    fit = gc.PairwiseClustering(1, embedding=embedding, random_state=0).fit(np.eye(1))
+    assert fit.labels_.tolist() == [0] and fit.trajectory_.unit == 1 and fit.potentials(np.eye(1)).shape == (1, 1)
 
 
 def test_labels_of_the_wrong_kind_are_named():

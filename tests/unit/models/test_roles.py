@@ -83,7 +83,7 @@ def test_em_step_is_stationary_only_at_the_gradient_zero():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_planted_roles_are_recovered_exactly_without_noise(seed):
-    planted = datasets.boolean_roles("pairs", 0.0, 300, 60, 6, random_state=seed)
+    planted = datasets.boolean_roles("pairs", flip=0.0, n_users=300, n_permissions=60, n_roles=6, random_state=seed)
     model = roles.NoisyOrFactorization(6, random_state=0).fit(planted.data)
     distance = (model.components_[:, None] != planted.roles).sum(axis=2)
     found, role = linear_sum_assignment(distance)
@@ -103,14 +103,14 @@ def test_a_role_holds_what_most_of_its_users_have():
 
 
 def test_roles_denoise():
-    planted = datasets.boolean_roles("pairs", 0.05, n_roles=8, random_state=0)
+    planted = datasets.boolean_roles("pairs", flip=0.05, n_roles=8, random_state=0)
     model = roles.NoisyOrFactorization(8, random_state=0).fit(planted.data)
     wrong = np.mean(roles.boolean_product(model.assignments_, model.components_) != planted.clean)
     assert wrong < 0.005
 
 
 def test_transfer_cost_of_roles_equals_a_direct_loop():
-    planted = datasets.boolean_roles("pairs", 0.1, 60, 20, 3, random_state=0)
+    planted = datasets.boolean_roles("pairs", flip=0.1, n_users=60, n_permissions=20, n_roles=3, random_state=0)
     train, test = planted.data[:40], planted.data[40:]
     model = roles.NoisyOrFactorization(3, random_state=0).fit(train)
     origin = map_rows(train, test, random_state=1)
@@ -126,7 +126,7 @@ def test_transfer_cost_of_roles_equals_a_direct_loop():
 
 
 def test_estimator_conventions():
-    X = datasets.boolean_roles("pairs", 0.05, 50, 16, 3, random_state=0).data
+    X = datasets.boolean_roles("pairs", flip=0.05, n_users=50, n_permissions=16, n_roles=3, random_state=0).data
     model = roles.NoisyOrFactorization(3, random_state=4)
     first, second = clone(model).fit(X), clone(model).fit(X)
     assert clone(first).get_params() == model.get_params()

@@ -88,7 +88,7 @@ def test_colour_map_rises_in_lightness():
 def test_settings_stay_as_they_were(tree, capacity):
     before = dict(matplotlib.rcParams)
     with plots.style():
-        plots.information_curve(capacity, tree.unit)
+        plots.information_curve(capacity, unit=tree.unit)
     plots.n_effective_curve(tree)
     assert dict(matplotlib.rcParams) == before
 
@@ -124,7 +124,7 @@ def test_heatmap_of_many_objects_is_thinned(ax):
 
 
 def test_information_curve_marks_the_maximum_and_cuts_below(tree, capacity, ax):
-    plots.information_curve(capacity, tree.unit, step=2, ax=ax)
+    plots.information_curve(capacity, unit=tree.unit, step=2, ax=ax)
     assert ax.lines[0].get_xdata() == pytest.approx([1, 10, 100])
     assert [text.get_text() for text in ax.texts] == ["1.00 bits"]
     assert ax.texts[0].xy == pytest.approx((10, 1))
@@ -181,7 +181,7 @@ def test_centroid_tree_in_a_given_direction(tree, ax):
 def test_paths_without_centroids_are_mean_places(tree, ax):
     X = np.repeat(PLACES, 2, axis=0)
     bare = Trajectory(tree.betas, tree.probabilities, None, tree.costs)
-    with pytest.raises(ValueError, match="X is needed"):
+    with pytest.raises(ValueError, match=r"X has shape \(\), accepted is \(8, D\)"):
         plots.cluster_trajectories(bare)
     with pytest.raises(ValueError, match=r"X has shape \(3, 2\).*\(8, D\)"):
         plots.centroid_tree(bare, X[:3])
@@ -262,7 +262,7 @@ def test_a_figure_is_opened_when_no_axes_are_given(tree, name):
 def test_median_and_quartiles_rings_the_lowest_median():
     ax = Figure().add_subplot()
     values = np.array([[3.0, 1.0, 2.0], [4.0, 2.0, 2.5], [9.0, 9.0, 2.6]])
-    plots.median_and_quartiles([1, 2, 3], values, "cost", minimum=True, ax=ax)
+    plots.median_and_quartiles([1, 2, 3], values, label="cost", minimum=True, ax=ax)
     curve, ring = ax.lines
     assert curve.get_ydata().tolist() == [4.0, 2.0, 2.5]
     border = ax.collections[0].get_paths()[0].vertices

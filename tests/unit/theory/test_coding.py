@@ -388,7 +388,7 @@ GOOD = np.array([[0.0, 1.0], [2.0, 1.0]])
         (lambda: coding.simulate_channel(GOOD, GOOD, 1.0, 4, transformations="swap"), ValueError, "swap"),
         (lambda: coding.posterior([1.0, 2.0], -1.0), ValueError, "beta"),
         (lambda: coding.posterior([1.0, 2.0], 1.0, weights="gauss"), ValueError, "gauss"),
-        (lambda: coding.posterior_agreement([0.5, 0.5], [1.0]), ValueError, "one length"),
+        (lambda: coding.posterior_agreement([0.5, 0.5], [1.0]), ValueError, "posterior2 has shape"),
         (lambda: coding.posterior_agreement([0.5, 0.5], [0.5, 0.6]), ValueError, "posterior2"),
     ],
 )

@@ -38,7 +38,7 @@ def blocks():
 def test_patches_and_back(size, rows, columns, border):
     border = min(border, size - 1)
     image = np.random.default_rng(0).random((rows * size + border, columns * size + border))
-    patches = images.image_patches(image, size)
+    patches = images.image_patches(image, size=size)
     assert patches.shape == (rows * columns, size * size)
     np.testing.assert_array_equal(patches[-1].reshape(size, size)[0, 0], image[(rows - 1) * size, (columns - 1) * size])
     back = images.image_from_patches(patches, image.shape[1])
@@ -155,7 +155,7 @@ def test_mappings_against_brute_force():
     distances = ((X2[:, None] - X1) ** 2).sum(-1)
     np.testing.assert_array_equal(measures.map_rows(X1, X2), distances.argmin(axis=1))
     best = min(itertools.permutations(range(6)), key=lambda p: sum(distances[i, j] for i, j in enumerate(p)))
-    np.testing.assert_array_equal(measures.map_rows(X1, X2, "hungarian"), best)
+    np.testing.assert_array_equal(measures.map_rows(X1, X2, mapping="hungarian"), best)
 
 
 def test_known_pairs_make_the_transfer_cost_an_oracle(exact):
@@ -184,7 +184,7 @@ def test_one_standard_error_rule():
 
 
 def test_number_of_roles_and_the_variant_that_overfits():
-    planted = datasets.boolean_roles("pairs", 0.1, 200, 40, 4, random_state=0)
+    planted = datasets.boolean_roles("pairs", flip=0.1, n_users=200, n_permissions=40, n_roles=4, random_state=0)
     model = NoisyOrFactorization(random_state=0, n_refinements=3)
     offered = [2, 3, 4, 6, 9]
     both = selection.select_n_roles(model, planted.data, offered, n_folds=3, random_state=0)
@@ -204,7 +204,7 @@ B = np.eye(6)
     ("call", "error", "message"),
     [
         (lambda: images.image_patches(np.zeros(5)), ValueError, "image must be a non-empty 2-D"),
-        (lambda: images.image_patches(np.zeros((5, 9)), 8), ValueError, "size=8"),
+        (lambda: images.image_patches(np.zeros((5, 9)), size=8), ValueError, "size=8"),
         (lambda: images.image_from_patches(np.zeros((4, 5)), 8), ValueError, "square patches"),
         (lambda: images.image_from_patches(np.zeros((5, 4)), 4), ValueError, "width=4"),
         (lambda: images.psnr(np.zeros((2, 2)), np.zeros((2, 3))), ValueError, r"image has shape \(2, 3\)"),
@@ -216,7 +216,7 @@ B = np.eye(6)
         (lambda: ranks.svd_transfer_costs(B, B, mapping="identity"), ValueError, "mapping='identity'"),
         (lambda: ranks.svd_transfer_costs(B, B, mapping=[0, 1]), ValueError, "mapping has 2 entries"),
         (lambda: ranks.svd_transfer_costs(B[:3], B, mapping=np.arange(6)), ValueError, r"mapping holds values 0..5"),
-        (lambda: measures.map_rows(B[:3], B, "hungarian"), ValueError, "at most as many test"),
+        (lambda: measures.map_rows(B[:3], B, mapping="hungarian"), ValueError, "at most as many test"),
         (lambda: ranks.transfer_rank(B, n_repeats=0), ValueError, "n_repeats=0"),
         (lambda: ranks.transfer_rank(B, max_rank=4), ValueError, "max_rank=4"),
         (lambda: ranks.transfer_rank(B[:1]), ValueError, r"X has shape \(1, 6\), accepted is \(2, 1\) and more"),

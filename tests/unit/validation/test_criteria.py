@@ -12,7 +12,7 @@ from gencap.validation import criteria
 
 
 def blobs(centers, n=150, sd=1.0, seed=0):
-    return gc.datasets.paired_gaussian_sources(n, centers, sd**2, seed)
+    return gc.datasets.paired_gaussian_sources(n, centers, variance=sd**2, random_state=seed)
 
 
 TRIANGLE = 8 * np.array([(0, 0), (1, 0), (0.5, 0.866)])

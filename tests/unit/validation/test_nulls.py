@@ -59,27 +59,29 @@ QUICK = Quick(n_clusters=3, n_init=1, random_state=0)
 
 def test_permuted_table_keeps_the_values_of_every_row_and_their_order_of_none():
     data = np.arange(60.0).reshape(5, 12)
-    table = permuted_table(data, 3)
+    table = permuted_table(data, random_state=3)
     assert np.array_equal(np.sort(table, axis=1), data) and np.array_equal(data, np.arange(60.0).reshape(5, 12))
     orders = table - data[:, :1]
     assert len({tuple(row) for row in orders}) == 5  # every row has its own
-    assert np.array_equal(table, permuted_table(data, 3)) and not np.array_equal(table, permuted_table(data, 4))
+    assert np.array_equal(table, permuted_table(data, random_state=3)) and not np.array_equal(
+        table, permuted_table(data, random_state=4)
+    )
 
 
 def test_gaussian_table_has_the_mean_and_covariance_of_the_data():
     rng = np.random.default_rng(0)
     data = rng.standard_normal((20_000, 3)) @ [[2, 1, 0], [0, 1, 1], [0, 0, 0.5]] + [1, -2, 5]
-    table = gaussian_table(data, 1)
+    table = gaussian_table(data, random_state=1)
     # In axes in which the data are white: five standard errors of 20 000 objects.
     white = (table - data.mean(axis=0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(data, rowvar=False))).T
     assert np.abs(white.mean(axis=0)).max() < 5 / np.sqrt(20_000)
     assert np.abs(np.cov(white, rowvar=False) - np.eye(3)).max() < 5 * np.sqrt(2 / 20_000)
-    assert gaussian_table(data[:, :1], 1).shape == (20_000, 1)
+    assert gaussian_table(data[:, :1], random_state=1).shape == (20_000, 1)
 
 
 def test_gaussian_table_of_fewer_objects_than_columns_stays_in_their_plane():
     data = np.random.default_rng(0).standard_normal((4, 9))
-    table = gaussian_table(data, 0)
+    table = gaussian_table(data, random_state=0)
     centred = data - data.mean(axis=0)
     off = table - data.mean(axis=0)
     off -= off @ np.linalg.pinv(centred) @ centred
@@ -466,7 +468,7 @@ def counts(seed=0, n=8):
 
 
 def test_models_on_vectors_are_evaluated_on_the_views_themselves():
-    X1, X2, _ = gc.datasets.paired_gaussian_sources(90, 8 * np.eye(3), 1.0, 0)
+    X1, X2, _ = gc.datasets.paired_gaussian_sources(90, 8 * np.eye(3), variance=1.0, random_state=0)
     model, views = gc.AnnealedKMeans(3, random_state=0), gc.replicates(X1, X2)
     found = evaluate(model, (X1, X2))
     assert found.value == pytest.approx(np.log2(3), abs=0.02) and found.n_effective == 3

@@ -56,7 +56,7 @@ def test_one_cluster_is_undefined_and_says_so():
 
 
 def test_graphs_are_stable_up_to_their_clusters():
-    graphs = gc.datasets.planted_correlation_graphs(120, 3, 0.1, 0.3, random_state=1)
+    graphs = gc.datasets.planted_correlation_graphs(120, 3, complexity=0.1, noise=0.3, random_state=1)
     by_split, by_pair, sparse = [], [], []
     for k in (2, 3, 4):
         model = gc.CorrelationClustering(k, random_state=0)
@@ -68,7 +68,7 @@ def test_graphs_are_stable_up_to_their_clusters():
 
 
 def test_noise_is_as_unstable_as_guessing():
-    noise = gc.datasets.planted_correlation_graphs(200, 4, 0.3, 1.0, random_state=1)[0]
+    noise = gc.datasets.planted_correlation_graphs(200, 4, complexity=0.3, noise=1.0, random_state=1)[0]
     found = gc.instability(gc.CorrelationClustering(4, random_state=0), noise, n_repeats=3, random_state=0)
     assert found.value == pytest.approx(1, abs=0.1)
 
@@ -113,7 +113,7 @@ def test_same_seed_same_result():
 
 def test_bad_input_is_named():
     X = np.random.default_rng(0).random((10, 2))
-    with pytest.raises(ValueError, match="AgglomerativeClustering has no predict"):
+    with pytest.raises(ValueError, match="AgglomerativeClustering has neither predict"):
         gc.instability(AgglomerativeClustering(2), X)
     with pytest.raises(ValueError, match="n_clusters=6 must be >= 1 and <= n_samples=5"):
         gc.instability(KMeans(6), X)

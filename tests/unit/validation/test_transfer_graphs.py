@@ -20,7 +20,9 @@ def symmetric(rng, n, signs=True):
 
 
 def planted(n, seed, noise=0.3, k=2):
-    return np.asarray(gc.datasets.planted_correlation_graphs(n, k, 0.1, noise, random_state=seed)[0], float)
+    return np.asarray(
+        gc.datasets.planted_correlation_graphs(n, k, complexity=0.1, noise=noise, random_state=seed)[0], float
+    )
 
 
 def solved(model, labels):
@@ -89,15 +91,15 @@ def test_hungarian_undoes_a_permutation():
 @pytest.mark.parametrize("n", [2, 9, 10])
 def test_split_gives_disjoint_halves(n):
     X = symmetric(np.random.default_rng(0), n, False)
-    X1, X2, cross, first, second = gc.split_similarities(X, 5)
+    X1, X2, cross, first, second = gc.split_similarities(X, random_state=5)
     assert sorted([*first, *second]) == list(range(n))
     assert len(first) - len(second) == n % 2
     for part, rows, columns in ((X1, first, first), (X2, second, second), (cross, second, first)):
         assert np.allclose(part, X[np.ix_(rows, columns)])
-    sparse = gc.split_similarities(scipy.sparse.csr_array(X), 5)
+    sparse = gc.split_similarities(scipy.sparse.csr_array(X), random_state=5)
     assert all(scipy.sparse.issparse(part) and np.allclose(part.toarray(), X1_) for part, X1_ in
                zip(sparse[:3], (X1, X2, cross), strict=True))  # fmt: skip
-    assert np.array_equal(gc.split_similarities(X, 5)[3], first)
+    assert np.array_equal(gc.split_similarities(X, random_state=5)[3], first)
 
 
 def disagreeing_share(labels, X):
@@ -108,7 +110,7 @@ def disagreeing_share(labels, X):
 
 @pytest.mark.parametrize("mapping", ["nearest_cluster", "hungarian", "identity"])
 def test_cost_is_the_share_of_disagreeing_pairs(mapping):
-    X1, X2, cross, *_ = gc.split_similarities(planted(40, 1), 1)
+    X1, X2, cross, *_ = gc.split_similarities(planted(40, 1), random_state=1)
     model = gc.CorrelationClustering(3, random_state=0)
     labels = model.fit(X1).labels_
     if mapping != "identity":
@@ -150,8 +152,8 @@ def test_labels_are_those_of_fit():
 
 
 def test_transfer_of_a_clear_structure_costs_what_the_truth_costs():
-    graph = gc.datasets.planted_correlation_graphs(120, 3, 0.0, 0.2, random_state=4)
-    X1, X2, cross, first, second = gc.split_similarities(graph[0], 0)
+    graph = gc.datasets.planted_correlation_graphs(120, 3, complexity=0.0, noise=0.2, random_state=4)
+    X1, X2, cross, first, second = gc.split_similarities(graph[0], random_state=0)
     truth = disagreeing_share(graph.labels[second], X2)
     for k in (3, 5):  # surplus clusters stay empty
         model = gc.CorrelationClustering(k, random_state=0)
@@ -172,7 +174,7 @@ def test_models_give_the_sign_and_the_shift():
 
 
 def test_bad_input_is_named():
-    X1, X2, cross, *_ = gc.split_similarities(planted(20, 0), 0)
+    X1, X2, cross, *_ = gc.split_similarities(planted(20, 0), random_state=0)
     model = gc.CorrelationClustering(2, random_state=0)
     labels = np.zeros(10, int)
     with pytest.raises(ValueError, match="mapping='nearest'.*'nearest_cluster'"):
@@ -216,7 +218,7 @@ def test_hungarian_of_an_odd_number_of_objects_is_named():
 def test_clusters_of_other_costs_are_carried_over_too():
     X = gc.datasets.two_clouds(0.1, n_per_cloud=30, distance=6.0, random_state=0)[0]
     S = np.exp(-gc.measures.squared_euclidean_distances(X))
-    X1, X2, cross, *_ = gc.split_similarities(S, 0)
+    X1, X2, cross, *_ = gc.split_similarities(S, random_state=0)
     for model in (gc.PairwiseClustering(2, random_state=0), gc.NormalizedCut(2, random_state=0)):
         own = model.cost(gc.coldest_labels(model, X2), X2) / len(X2)
         assert gc.transfer_cost(model, X1, X2, cross=cross) == pytest.approx(own)

@@ -175,7 +175,7 @@ def test_equal_objects_have_a_finite_soft_cost():
 
 
 def triangle(rng, sd=0.1):
-    return gc.datasets.paired_gaussian_sources(90, [(0, 0), (1, 0), (0.5, 0.866)], sd**2, rng)[:2]
+    return gc.datasets.paired_gaussian_sources(90, [(0, 0), (1, 0), (0.5, 0.866)], variance=sd**2, random_state=rng)[:2]
 
 
 @pytest.fixture(scope="module")
@@ -239,7 +239,7 @@ def test_training_cost_of_a_mixture_is_that_of_the_first_set():
 
 
 def test_selection_of_models_on_similarities():
-    X = gc.datasets.planted_correlation_graphs(60, 3, 0.1, 0.3, random_state=0)[0]
+    X = gc.datasets.planted_correlation_graphs(60, 3, complexity=0.1, noise=0.3, random_state=0)[0]
     model = gc.CorrelationClustering(random_state=0)
     assert gc.select_by_transfer_cost(model, X, [1, 2, 3], n_repeats=2, progress=False).n_clusters == 3
 
