@@ -128,7 +128,7 @@ def check_same_order(name, X, other_name, other):
     counted = any(np.array_equal(names, np.arange(len(names)).astype(str)) for names in (first, second))
     unique = len(place) == len(first) and len(set(second)) == len(second)
     if np.array_equal(np.sort(first), np.sort(second)) or (moved and unique and not counted):
-        i = moved[0] if moved else int(np.flatnonzero(first != second)[0])
+        i = moved[0]
         found = f"{name} has {str(second[i])!r} as object {i}, which is object {place[second[i]]} of {other_name}"
         raise ValueError(f"{found}; accepted are the same objects in the same order: reorder one by the other's names")
 
@@ -274,10 +274,10 @@ def check_similarity(name, X, dtype=np.float32, use_diagonal=True):
         precision (1e-30..1e30) or the squares of double precision (1e-150..1e150) cannot hold; or entries that differ
         by less than single precision resolves beside the constant that they share.
     """
-    return _similarity(name, X, dtype, use_diagonal, False)[0]
+    return centred_similarity(name, X, use_diagonal, dtype, centre=False)[0]
 
 
-def centred_similarity(name, X, use_diagonal=True):
+def centred_similarity(name, X, use_diagonal=True, dtype=np.float32, centre=True):
     """`check_similarity` in single precision for models to which a constant in all entries is one number.
 
     A dense matrix whose mean would cost its entries their digits comes back less that mean.
@@ -288,10 +288,6 @@ def centred_similarity(name, X, use_diagonal=True):
     offset : float
         What was taken off every entry (off the diagonal, if that is not used), mostly 0.
     """
-    return _similarity(name, X, np.float32, use_diagonal, True)
-
-
-def _similarity(name, X, dtype, use_diagonal, centre):
     sparse = scipy.sparse.issparse(X)
     check_same_order(f"columns of {name}", getattr(X, "T", None), f"its rows, {name}", X)
     if sparse:

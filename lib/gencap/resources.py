@@ -37,7 +37,19 @@ def data_path(name=""):
 
 
 def embedded_rows(name, key):
-    """Rows of an embedded CSV file: {value in the column `key`: {column: text}}, in the order of the file.
+    """Rows of an embedded CSV file.
+
+    Parameters
+    ----------
+    name : str
+        As in `data_path`.
+    key : str
+        A column that tells the rows apart.
+
+    Returns
+    -------
+    dict
+        {value in the column `key`: {column: text}}, in the order of the file.
 
     Examples
     --------

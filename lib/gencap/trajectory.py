@@ -48,7 +48,21 @@ def beta_grid(unit, low, high, n_steps):
 
 
 def check_betas(betas):
-    """Return a user's grid as float64; it must be a non-empty ascending sequence of positive finite numbers."""
+    """Return a user's grid as float64; it must be a non-empty ascending sequence of positive finite numbers.
+
+    Parameters
+    ----------
+    betas : array_like, shape (T,)
+
+    Returns
+    -------
+    ndarray, shape (T,)
+
+    Examples
+    --------
+    >>> check_betas([1, 2])
+    array([1., 2.])
+    """
     betas = as_array("betas", betas, np.float64)
     if betas.ndim != 1 or betas.size == 0 or not np.isfinite(betas).all() or betas.min() <= 0:
         raise ValueError(f"betas must be a non-empty 1-D sequence of positive finite numbers, got {betas!r}")
@@ -61,7 +75,7 @@ def check_betas(betas):
 class Trajectory:
     """Assignment probabilities of N objects to K clusters at T inverse temperatures.
 
-    Attributes
+    Parameters
     ----------
     betas : ndarray, shape (T,)
         Inverse temperatures, ascending; they multiply the model's potentials. (Step counts for `DominantSets`.)
@@ -88,6 +102,11 @@ class Trajectory:
         one, and last the lowest cost after merging and parting clusters. How far they differ says how sure it is.
     learned : dict
         What a model's `fit` keeps of the run besides, by the name of its attribute. Not saved.
+
+    Attributes
+    ----------
+    n_steps, n_objects, n_clusters : int
+        T, N and K, the number of clusters offered.
 
     Raises
     ------
@@ -120,30 +139,24 @@ class Trajectory:
     def __post_init__(self):
         self.betas, self.probabilities = check_betas(self.betas), np.asarray(self.probabilities)
         if self.probabilities.ndim != 3 or 0 in self.probabilities.shape:
-            raise ValueError(
-                f"probabilities has shape {self.probabilities.shape}, accepted is (steps, objects, clusters)"
-            )
-        steps, objects, clusters = self.probabilities.shape
+            found = f"probabilities has shape {self.probabilities.shape}"
+            raise ValueError(f"{found}, accepted is (steps, objects, clusters)")
+        steps, objects, clusters = self.n_steps, self.n_objects, self.n_clusters = self.probabilities.shape
         if self.converged is None:
             self.converged = np.ones(steps, bool)
-        for name, shape in (
-            ("betas", (steps,)),
-            ("costs", (steps,)),
-            ("converged", (steps,)),
-            ("potentials", (steps, objects, clusters)),
-            ("centroids", (steps, clusters, *np.shape(self.centroids)[-1:])),
-            ("objects", (objects,)),
-        ):
-            value = getattr(self, name)
-            if value is None and name != "costs":
+        shapes = dict.fromkeys(("betas", "costs", "converged"), (steps,)) | {"objects": (objects,)}
+        shapes |= {
+            "potentials": (steps, objects, clusters),
+            "centroids": (steps, clusters, *np.shape(self.centroids)[-1:]),
+        }
+        for name, shape in shapes.items():
+            if getattr(self, name) is None and name != "costs":
                 continue
-            value = np.asarray(value)
+            value = np.asarray(getattr(self, name))
             setattr(self, name, value)
             if value.shape != shape:
-                raise ValueError(
-                    f"{name} has shape {value.shape}, accepted beside probabilities of shape "
-                    f"{self.probabilities.shape} is {shape}"
-                )
+                beside = f"beside probabilities of shape {self.probabilities.shape}"
+                raise ValueError(f"{name} has shape {value.shape}, accepted {beside} is {shape}")
             # A sum is NaN or infinite as soon as one entry is, and needs no mask as large as the array.
             with np.errstate(over="ignore", invalid="ignore"):
                 if name != "objects" and not np.isfinite(value.sum(dtype=np.float64)) and not np.isfinite(value).all():
@@ -152,36 +165,41 @@ class Trajectory:
         wrong = np.flatnonzero(~(np.abs(sums - 1) <= 1e-4))
         if wrong.size or self.probabilities.min() < 0:
             at = wrong[0] if wrong.size else self.probabilities.min(axis=2).argmin()
-            raise ValueError(
-                f"probabilities of object {at % objects} at step {at // objects} are "
-                f"{self.probabilities[at // objects, at % objects]}; accepted are numbers >= 0 of sum 1"
-            )
+            step, i = divmod(at, objects)
+            found = f"probabilities of object {i} at step {step} are {self.probabilities[step, i]}"
+            raise ValueError(f"{found}; accepted are numbers >= 0 of sum 1")
         check_option("capacity_entropy", self.capacity_entropy, ENTROPIES)
-
-    @property
-    def n_steps(self):
-        """Number of temperatures T."""
-        return self.probabilities.shape[0]
-
-    @property
-    def n_objects(self):
-        """Number of objects N."""
-        return self.probabilities.shape[1]
-
-    @property
-    def n_clusters(self):
-        """Number of clusters offered, K."""
-        return self.probabilities.shape[2]
 
     def __repr__(self):
         return f"Trajectory({self.n_steps} temperatures, {self.n_objects} objects, {self.n_clusters} clusters)"
 
     def labels(self, t=-1):
-        """Hard labels at step `t`: the most probable cluster of every object, shape (N,)."""
+        """Hard labels: the most probable cluster of every object.
+
+        Parameters
+        ----------
+        t : int
+            Step.
+
+        Returns
+        -------
+        ndarray of int64, shape (N,)
+        """
         return self.probabilities[t].argmax(axis=1)
 
     def entropy(self, t=-1):
-        """Entropy of the mean assignment probabilities at step `t`, bits per object (000 Eq. 61)."""
+        """Entropy of the mean assignment probabilities (000 Eq. 61).
+
+        Parameters
+        ----------
+        t : int
+            Step.
+
+        Returns
+        -------
+        float
+            Bits per object.
+        """
         return float(special.entr(self.probabilities[t].mean(axis=0, dtype=np.float64)).sum() / np.log(2))
 
     def groups(self, t=-1):
@@ -189,6 +207,11 @@ class Trajectory:
 
         Clusters k and l coincide when half of sum_i |P_ik/m_k - P_il/m_l| is below 0.1 (m = column sums); groups are
         formed by single linkage.
+
+        Parameters
+        ----------
+        t : int
+            Step.
 
         Returns
         -------
@@ -205,7 +228,17 @@ class Trajectory:
         return groups
 
     def n_effective(self, t=-1):
-        """Number of distinct clusters with at least min(1 %, half of 1/K) of the mass; coincident ones count once."""
+        """Number of distinct clusters with at least min(1 %, half of 1/K) of the mass; coincident ones count once.
+
+        Parameters
+        ----------
+        t : int
+            Step.
+
+        Returns
+        -------
+        int
+        """
         return int(self.groups(t).max()) + 1
 
     def n_distinct(self, t=-1):
@@ -213,13 +246,27 @@ class Trajectory:
 
         It is 1 when all objects have the same probabilities, the number of occupied clusters when they are hard, and
         never more than the number of different columns P_ik / m_k. No message can tell more of them apart.
+
+        Parameters
+        ----------
+        t : int
+            Step.
+
+        Returns
+        -------
+        float
         """
         P = self.probabilities[t].astype(np.float64)
         mass = P.mean(axis=0)
         return float((P / np.where(mass > 0, mass, 1.0)).max(axis=1).mean())
 
     def save(self, path):
-        """Write to `path` as compressed npz, through a temporary name so that an interruption leaves no half file."""
+        """Write a compressed npz, through a temporary name so that an interruption leaves no half file.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
         from .resources import replacing
 
         arrays = {name: value for name in _stored() if (value := getattr(self, name)) is not None}
@@ -229,6 +276,14 @@ class Trajectory:
     @classmethod
     def load(cls, path):
         """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        Trajectory
 
         Raises
         ------
@@ -240,16 +295,10 @@ class Trajectory:
         try:
             with np.load(path) as stored:
                 arrays = {"potentials": None} | {name: stored[name] for name in _stored() if name in stored.files}
-            missing = [name for name in ("betas", "probabilities", "costs") if name not in arrays]
+            scalars = {"unit": float, "n_iter": int, "capacity_entropy": str}
+            return cls(**arrays | {name: kind(arrays[name]) for name, kind in scalars.items() if name in arrays})
         except (ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
             raise ValueError(f"{path} is not a Trajectory written by save: {error}") from None
-        if missing:
-            raise ValueError(f"{path} is not a Trajectory written by save: it has no {', '.join(missing)}")
-        scalars = {"unit": float, "n_iter": int, "capacity_entropy": str}
-        try:
-            return cls(**arrays | {name: kind(arrays[name]) for name, kind in scalars.items() if name in arrays})
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path} holds no Trajectory: {error}") from None
 
 
 def _stored():
@@ -258,25 +307,71 @@ def _stored():
 
 
 def check_start(init, betas, n_objects, n_clusters):
-    """Raise ValueError unless the Trajectory `init` has the steps, objects and clusters of the run it starts."""
+    """Return `init`, or raise unless it has the steps, objects and clusters of the run that it starts.
+
+    Parameters
+    ----------
+    init : Trajectory or None
+    betas : ndarray, shape (T,)
+    n_objects, n_clusters : int
+
+    Returns
+    -------
+    Trajectory or None
+
+    Examples
+    --------
+    >>> check_start(None, [1.0], 3, 2) is None
+    True
+    """
     if init is None:
         return None
     if not isinstance(init, Trajectory):
         raise TypeError(f"init must be a Trajectory or None, got {type(init).__name__}")
-    given, wanted = init.probabilities.shape, (len(betas), n_objects, n_clusters)
-    if given != wanted:
-        raise ValueError(f"init has (steps, objects, clusters) = {given}, accepted is {wanted}")
+    if init.probabilities.shape != (wanted := (len(betas), n_objects, n_clusters)):
+        raise ValueError(f"init has (steps, objects, clusters) = {init.probabilities.shape}, accepted is {wanted}")
     return init
 
 
 def one_hot(labels, n_clusters, dtype=np.float64):
-    """Hard labels as assignment probabilities, shape (N, K)."""
+    """Hard labels as assignment probabilities.
+
+    Parameters
+    ----------
+    labels : array_like of int, shape (N,)
+    n_clusters : int
+        K.
+    dtype : dtype
+
+    Returns
+    -------
+    ndarray, shape (N, K)
+
+    Examples
+    --------
+    >>> one_hot([1, 0], 3).astype(int).tolist()
+    [[0, 1, 0], [1, 0, 0]]
+    """
     labels = check_labels("labels", labels, n_clusters=n_clusters)
     return np.eye(n_clusters, dtype=dtype)[labels]
 
 
 def softmax(scores):
-    """Rows of exp(scores), normalised."""
+    """Rows of exp(scores), normalised.
+
+    Parameters
+    ----------
+    scores : array_like, shape (N, K)
+
+    Returns
+    -------
+    ndarray, shape (N, K)
+
+    Examples
+    --------
+    >>> softmax([[0, 0]]).tolist()
+    [[0.5, 0.5]]
+    """
     return special.softmax(scores, axis=1)
 
 
@@ -291,11 +386,15 @@ def entropy_bits(p):
     Returns
     -------
     float, or ndarray of shape (...)
+
+    Examples
+    --------
+    >>> entropy_bits([[0.5, 0.5], [1, 0]]).tolist()
+    [1.0, 0.0]
     """
     p = np.asarray(p, dtype=np.float64)
-    if p.ndim == 0 or p.shape[-1] == 0:
-        raise ValueError(f"p must hold at least one probability, got shape {p.shape}")
-    if not np.isfinite(p).all() or (p < 0).any() or (np.abs(p.sum(axis=-1) - 1) > 1e-4).any():
-        raise ValueError("p must hold finite probabilities >= 0 that sum to 1 within 1e-4 over the last axis")
+    if p.ndim == 0 or not (p >= 0).all() or not (np.abs(p.sum(axis=-1) - 1) <= 1e-4).all():
+        accepted = "probabilities >= 0 that sum to 1 within 1e-4 over the last axis"
+        raise ValueError(f"p of shape {p.shape} must hold {accepted}")
     entropy = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1)
     return np.maximum(entropy, 0.0) if entropy.ndim else max(float(entropy), 0.0) + 0.0

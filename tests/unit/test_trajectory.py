@@ -219,7 +219,7 @@ def test_contradictions_are_named_and_not_loaded(tmp_path, change, message):
     for name, value in change.items():
         setattr(run, name, value)
     run.save(tmp_path / "run.npz")
-    with pytest.raises(ValueError, match=r"run\.npz holds no Trajectory: "):
+    with pytest.raises(ValueError, match=r"run\.npz is not a Trajectory written by save: "):
         Trajectory.load(tmp_path / "run.npz")
 
 

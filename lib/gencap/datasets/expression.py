@@ -10,22 +10,18 @@ import io
 import re
 import warnings
 import zlib
+from itertools import count
 from pathlib import Path
 
 import numpy as np
+import pandas
 from sklearn.impute import KNNImputer
 from sklearn.utils import Bunch
 
 from ..checks import check_option
 
-FORMATS = (
-    "accepted formats are CSV, tab-delimited text (TSV), Cluster/TreeView tables (.txt, .pcl, .cdt), GCT and GEO "
-    "series-matrix text, as they are or .gz, in UTF-8 and with decimal points (commas between semicolons)"
-)
-_NUMBERS = (
-    "accepted are numbers like 1.5 or -2e-3, no %, unit or separator of thousands; a missing value is an empty cell, "
-    "NA, NaN or null"
-)
+FORMATS = "accepted are CSV, tab-delimited text, Cluster/TreeView, GCT and GEO series-matrix text in UTF-8, also as .gz"
+_NUMBERS = "accepted are numbers like 1.5 or -2e-3, no % or unit; a missing value is an empty cell, NA, NaN or null"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)  # float() takes 1_000 and inf
 _MISSING = ("", "na", "nan", "null")
 IMPUTED = {None: "NaN", "mean": "the gene's mean", "knn": "the 10 nearest genes' mean"}
@@ -47,7 +43,8 @@ _DATE = re.compile(
     r"\d\d?/\d\d?/(\d\d)+|\d\d?\.\d\d?\.(\d\d)+"
 )
 _SERIAL = re.compile(r"(?i)[34]\d{4}|\d(\.\d+)?E\+?\d+")
-_ROWS = {"AID": re.compile(r"(?i)ARRY\d+X"), "EWEIGHT": _NUMBER, "EORDER": _NUMBER}  # of Cluster and TreeView
+# Of Cluster and TreeView: lines of weights and of the arrays' tree, up to their first value; leaves of the genes' tree.
+_WEIGHTS = re.compile(r"(?i)([^\t]*\t){0,3}?(AID\t+(?=ARRY\d+X)|E(WEIGHT|ORDER)\t+(?=[-+.]?\d))")
 _NODE = re.compile(r"(?i)GENE\d+X")
 
 
@@ -84,28 +81,19 @@ def _fault(path, line, text, column=None, name=None):
 
 def _read_lines(path):
     """Lines of a text file, unpacked, without byte-order mark, with their ends."""
-    if not path.exists():
-        raise FileNotFoundError(f"there is no {path.absolute()}; accepted is a full path, or one from {Path.cwd()}")
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder, accepted is a file; {FORMATS}")
+    if not path.exists() or path.is_dir():
+        raise FileNotFoundError(f"{path.absolute()} is no file; accepted is a full path, or one from {Path.cwd()}")
     raw = path.read_bytes()
     try:
         raw = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"{path} is a damaged .gz file ({error})") from None
-    if raw.startswith((b"PK\3\4", b"\xd0\xcf\x11\xe0")):
-        raise ValueError(f"{path} is a workbook or an archive: save the sheet as CSV; {FORMATS}")
-    raw = raw.removeprefix(b"\xef\xbb\xbf")
     wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))  # a spreadsheet's "Unicode text"
-    try:
-        text = raw.decode("utf-16" if wide else "utf-8")
-        wrong = -1 if wide else raw.find(b"\0")
-    except UnicodeDecodeError as error:
-        wrong = error.start
-    if wrong >= 0:
-        line = raw.count(b"\n", 0, wrong) + 1
-        raise _fault(path, line, f"byte {raw[wrong]:#04x} is no text in UTF-8: save it so; {FORMATS}")
-    return list(io.StringIO(text, newline=""))
+    lines = list(io.StringIO(raw.decode("utf-16" if wide else "utf-8-sig", "replace"), newline=""))
+    for number, line in enumerate(lines, 1):
+        if re.search("[\0-\x08\ufffd]", line):
+            raise _fault(path, number, f"{line[:40]!r} is no text in UTF-8 (a workbook?): save it as CSV; {FORMATS}")
+    return lines
 
 
 def _table_part(path, lines):
@@ -113,228 +101,205 @@ def _table_part(path, lines):
 
     Marks are known in any case, in quotes, and padded with blanks or delimiters.
     """
-    bare = [re.sub(r'[\s",;]', "", line[:99]).lower() for line in lines]
+    bare = [re.sub(r'[\s",;]', "", line[:99]).lower() for line in lines] + [""]
     filled = [n for n, line in enumerate(bare) if line] or [0]
-    form, titles, sizes = "CSV", "", []
-    mark = re.match(r'(?i)\s*"?sep=([,;\t|])"?[\s,;|]*$', lines[filled[0]] if lines else "")  # of Excel
-    begin, filled = (filled[0] + 1, filled[1:]) if mark else (0, filled)
+    form, begin, titles, sizes = "CSV", 0, "", []
+    if mark := re.match(r'(?i)\s*"?sep=([,;\t|])"?[\s,;|]*$', "".join(lines[filled[0] : filled[0] + 1])):  # of Excel
+        begin, filled = filled[0] + 1, filled[1:] or [filled[0] + 1]
     marks = ["!series_matrix_table_begin", "!series_matrix_table_end"]
-    top = bare[filled[0]] if lines and filled else ""
+    top = bare[filled[0]]
     if top.startswith("!"):
         if absent := [mark for mark in marks if mark not in bare]:
             raise _fault(path, len(lines), f"the file ends without a line {absent[0]}; {FORMATS}")
         form, begin = "GEO series matrix", bare.index(marks[0]) + 1
-        titles = next((line for line, mark in zip(lines, bare, strict=True) if mark.startswith("!sample_title")), "")
+        titles = next((line for line, mark in zip(lines, bare, strict=False) if mark.startswith("!sample_title")), "")
     elif re.fullmatch(r"#1\.[23]", top) and len(filled) > 1:
         form, begin, sizes = "GCT", filled[1] + 1, [int(size) for size in re.findall(r"\d+", lines[filled[1]])]
     first = next((n for n in filled if n >= begin), begin)
-    text = lines[first].strip("\r\n ") if first < len(lines) else ""
+    text = "".join(lines[first : first + 1]).strip("\r\n ")
     plain = re.sub('"[^"]*"', "", text)
     tabs = "\t" in plain and not ("," in plain and ".csv" in path.name.lower())
     sep = mark[1] if mark else "\t" if tabs else re.search("[,;]|$", plain).group()
     if text.startswith("<") or not sep:
-        found = "numbers, no header, and " if text and None not in map(_number, text.split()) else ""
-        found += "a web page" if text.startswith("<") else "neither tabs nor commas between cells"
-        raise _fault(path, first + 1, (f"{text[:40]!r}, {found}" if text else "the file is empty") + f"; {FORMATS}")
+        found = "no header with tabs or commas between cells (an empty file, a web page, numbers only?)"
+        raise _fault(path, first + 1, f"{text[:40]!r} is {found}; {FORMATS}")
     titles = [cell.strip() for row in csv.reader([titles], delimiter=sep) for cell in row[1:]]
     form, end = "TSV" if form == "CSV" and sep == "\t" else form, (bare + marks[1:]).index(marks[1])
     return form, sep, slice(begin, end), titles, sizes
 
 
 class _Table:
-    """Cells of an expression table, genes as rows, and where they stand in the file.
+    """An expression table, genes as rows.
 
-    Attributes: form, the format's name; cells (1 + N, 1 + D) of str, the identifiers in front; places, the lines and
-    the columns of the file, counted from 1, in the order of the cells' axes; labels (N,), the genes' classes, or None;
-    notes, what a reader should know.
+    Attributes: form, the format's name; genes (N,), conditions (D,) and cells (N, D) of str, labelled by the lines and
+    columns of the file, counted from 1, as corner, what stands above the identifiers, is by `origin`; other_way, the
+    other orientation; notes, what a reader should know.
     """
 
     def __init__(self, path, orientation, class_column, annotations):
-        self.path, self.labels, self.notes = path, None, []
-        cells, lines, first = self._read_rows()
-        header, columns = cells[0], np.arange(cells.shape[1])
-        upper = np.array([name.upper() for name in header])
-        weights = np.isin(upper, ["GWEIGHT", "GORDER"])
-        nodes = (upper == "GID") & [all(map(_NODE.fullmatch, column)) for column in cells[1:].T]
+        self.path, self.notes, self.turned = path, [], orientation == "conditions"
+        self.other_way = f"orientation={'genes' if self.turned else 'conditions'!r}"
+        cells, first = self._read_rows()
+        header, upper, at = cells.iloc[0], cells.iloc[0].str.upper(), np.arange(cells.shape[1])
+        weights = upper.isin(["GWEIGHT", "GORDER"]).to_numpy()
+        nodes = [name == "GID" and all(map(_NODE.fullmatch, cells[column][1:])) for column, name in upper.items()]
         named = set(annotations or ()) - {class_column}
-        out = weights | nodes | [name in named for name in header]
+        out = weights | nodes | header.isin(named)
         own = int(out.argmin())  # the first column that is not left out holds the identifiers
-        if unknown := named.difference(header, cells[:, own]):
-            raise ValueError(f"{path}: annotations name {_some(sorted(unknown))}, accepted are e.g. {_some(header)}")
-        start = min(columns[(columns > own) & ~out & (upper != "NAME")], default=len(columns))
-        if (weights | nodes).any() or "NAME" in upper[own + 1 : start]:
+        if unknown := named.difference(header, cells.iloc[:, own]):
+            found = f"annotations name {_some(sorted(unknown))}"
+            raise ValueError(f"{path}: {found}, accepted are e.g. {_some(header.tolist())}")
+        start = min(at[(at > own) & ~out & (upper != "NAME")], default=len(at))
+        if (weights | nodes).any() or "NAME" in upper.tolist()[own + 1 : start]:
             self.form = "Cluster/TreeView"
         # Annotation stands before the genes' weights, as the format has it, unless the values do.
-        first = max([start, first, *columns[1:-1][weights[:-2]]])
+        first = max([start, first, *at[1:-1][weights[:-2]]])
         # A class may stand in a column of annotation; a spreadsheet may leave empty columns behind.
-        taken = (columns > own) & ~out & ((columns >= first) | (header == class_column)) & (cells != "").any(axis=0)
-        taken[own] = True
-        kept = np.append(True, [name not in named.difference(header) for name in cells[1:, own]])
-        self.cells, self.places = cells[kept][:, taken], [lines[kept], columns[taken] + 1]
-        self.turned = orientation == "conditions"
-        self.other_way = f"orientation={'genes' if self.turned else 'conditions'!r}"
-        if self.turned:
-            self.cells, self.places = self.cells.T, self.places[::-1]
-        self._check_names()
+        taken = (at > own) & ~out & ((at >= first) | (header == class_column)) & (cells != "").any()
+        kept = ~cells.iloc[:, own].isin(named.difference(header))
+        cells = cells.loc[[True, *kept[1:]], taken | (at == own)]
+        cells = cells.T if self.turned else cells
+        self.origin, self.corner = (cells.index[0], cells.columns[0]), cells.iloc[0, 0]
+        self.conditions, self.genes, self.cells = cells.iloc[0, 1:], cells.iloc[1:, 0], cells.iloc[1:, 1:]
 
     def _read_rows(self):
-        """Stripped cells (lines, columns), the header first; the lines they stand in; where values begin at least."""
+        """Stripped cells, the header first, labelled by line and column of the file; where values begin at least."""
         file_lines = _read_lines(self.path)
         self.form, sep, part, titles, sizes = _table_part(self.path, file_lines)
         self.commas, first = sep == ";", 1
-        rows, lines, line = [], [], part.start + 1
-        reader = csv.reader(file_lines[part], delimiter=sep, strict=True)
+        rows, reader = {}, csv.reader(file_lines[part], delimiter=sep, strict=True)
         try:
             for row in reader:
-                row = [cell.strip() for cell in row]
-                # Cluster and TreeView add rows of weights, and AID, the leaves of the conditions' tree.
-                at = next((j for j, cell in enumerate(row[:4]) if rows and cell.upper() in _ROWS), len(row))
-                values = [j for j in range(at + 1, len(row)) if _ROWS[row[at].upper()].fullmatch(row[j])]
-                if values:
-                    self.form, first = "Cluster/TreeView", max(first, values[0])
-                elif any(row):
-                    rows.append(row)
-                    lines.append(line)
-                line = part.start + reader.line_num + 1
+                rows[part.start + reader.line_num] = [cell.strip() for cell in row]
         except csv.Error as error:
+            line = max(rows, default=part.start) + 1
             raise _fault(self.path, line, f"{error}; accepted are cells, quoted as a whole or not at all") from None
-        width = len(rows[0]) if rows else 0
-        if len(rows) < 2 or width < 2:
-            found = f"{len(rows)} lines and {width} columns"
-            raise _fault(self.path, [*lines, line][0], f"{found}; accepted are a header, then identifiers and values")
-        for row, line in zip(rows, lines, strict=True):
-            if not any(row[width:]) and not any(rows[0][len(row) :]):  # delimiters at the end of some lines
-                row[width:] = [""] * (width - len(row))
-            if len(row) != width:
-                hint = " (no name for the identifiers, or a delimiter at the end?)" if len(row) == width + 1 else ""
-                raise _fault(self.path, line, f"{len(row)} cells, accepted are {width} as in the header{hint}")
+        rows = {line: row for line, row in rows.items() if any(row)}
+        top, header = next(iter(rows.items()), (part.start + 1, []))
+        if len(rows) < 2 or len(header) < 2:
+            found = f"{len(rows)} lines and {len(header)} columns"
+            raise _fault(self.path, top, f"{found}; accepted are a header, then identifiers and values")
+        for line, row in list(rows.items())[1:]:
+            if weights := _WEIGHTS.match("\t".join(row)):
+                self.form, first = "Cluster/TreeView", max(first, weights[0].count("\t"))
+                del rows[line]
+            if any(row[len(header) :]) or any(header[len(row) :]):  # delimiters at the end of some lines are no cells
+                accepted = f"accepted are {len(header)} as in the header, which names the identifiers, too"
+                raise _fault(self.path, line, f"{len(row)} cells, {accepted}")
+            row[len(header) :] = [""] * (len(header) - len(row))
         if self.form == "GEO series matrix":
-            if rows[0][0].upper() != "ID_REF":
-                raise _fault(self.path, lines[0], "accepted is the table's header, ID_REF first", 1, rows[0][0])
-            n_samples = sum(map(bool, rows[0])) - 1
+            if header[0].upper() != "ID_REF":
+                raise _fault(self.path, top, "accepted is the table's header, ID_REF first", 1, header[0])
+            n_samples = sum(map(bool, header)) - 1
             if len({*titles[:n_samples]} - {""}) == n_samples and not any(titles[n_samples:]):
-                rows[0][1 : n_samples + 1] = titles[:n_samples]
+                header[1 : n_samples + 1] = titles[:n_samples]
+        cells = pandas.DataFrame.from_dict(rows, orient="index", columns=range(1, len(header) + 1), dtype=object)
         if self.form == "GCT":  # a column of descriptions; in version 1.3 also more, and lines that describe samples
-            first, above = 1 + sum(sizes[2:3] or [1]), sum(sizes[3:4])
-            del rows[1 : above + 1], lines[1 : above + 1]
-        return np.array(rows, dtype=object), np.array(lines), first
+            return cells.drop(cells.index[1 : 1 + sum(sizes[3:4])]), 1 + sum(sizes[2:3] or [1])
+        return cells, first
 
-    def _check_names(self):
-        """Identifiers have to differ, arrays are made to; names that are all numbers could be data."""
-        for axis, (corner, *names) in ((1, self.cells[0]), (0, self.cells[:, 0])):
-            numbers = _numbers(names).tolist()
-            if self.form in ("CSV", "TSV") and None not in numbers:
-                good = all(name.isdigit() for name in names)
-                if axis == 0:
-                    good &= len(set(names)) == len(names)
-                else:  # a first gene's name in the place of the header's looks like those below it
-                    alike = _shape(corner) in map(_shape, self.cells[1:, 0])
-                    good = _says(_IDENTIFIERS, corner) or ((good or np.all(np.diff(numbers) > 0)) and not alike)
-                if not good or (corner and _number(corner) is not None):
-                    where = "header" if (axis == 1) != self.turned else "column of identifiers"
-                    accepted = "names, also whole numbers or increasing ones (time points) below a name like 'gene'"
-                    text = f"numbers for names, is the {where} missing? accepted are {accepted}"
-                    raise self.fault(1 - axis, axis, text)
-            seen, renamed = {}, []
-            for k, name in enumerate(names, 1):
-                at = (0, k) if axis else (k, 0)
-                if axis and name and name in seen:
-                    tries = (f"{name} ({n})" for n in range(2, len(names) + 2))
-                    self.cells[at] = name = next(new for new in tries if new not in seen and new not in names)
-                    renamed.append(name)
-                if not name or name in seen:
-                    found = "the same name as in line {}, column {}".format(*seen[name]) if name else "no name"
-                    found += ", made a date by a spreadsheet?" if _DATE.fullmatch(name) else ""
-                    raise self.fault(*at, f"{found}; accepted are identifiers that differ")
-                seen[name] = self.place(*at)
-            if renamed:
-                self.notes.append(f"{len(renamed)} repeated names of conditions are now {_some(renamed)}")
-        few = 2 * sum(number is not None for number in numbers) < len(names)
+    def check_names(self):
+        """Names that are all numbers could be data; identifiers have to differ, conditions are made to."""
+        for axis, names in ("column", self.conditions), ("line", self.genes):
+            numbers = _numbers(names.tolist()).tolist()
+            if self.form not in ("CSV", "TSV") or None in numbers:
+                continue
+            good = all(map(str.isdigit, names)) and (axis == "column" or names.is_unique)
+            if axis == "column":  # a first gene's name in the place of the header's looks like those below it
+                alike = _shape(self.corner) in map(_shape, self.genes)
+                good = _says(_IDENTIFIERS, self.corner) or ((good or np.all(np.diff(numbers) > 0)) and not alike)
+            if not good or (self.corner and _number(self.corner) is not None):
+                found = "numbers for names, is the header or the column of identifiers missing?"
+                accepted = "names, also whole numbers or increasing ones (time points) below a name like 'gene'"
+                raise self.fault(f"{found} accepted are {accepted}", **{axis: names.index[0]})
+        names, renamed = self.conditions.tolist(), []
+        for k, name in enumerate(names):
+            if name and name in names[:k]:
+                names[k] = next(new for n in count(2) if (new := f"{name} ({n})") not in names)
+                renamed.append(names[k])
+        self.conditions = pandas.Series(names, self.conditions.index, dtype=object)
+        if renamed:
+            self.notes.append(f"{len(renamed)} repeated names of conditions are now {_some(renamed)}")
+        for axis, names in ("column", self.conditions), ("line", self.genes):
+            if (wrong := names.duplicated() | (names == "")).any():
+                name = names[wrong.idxmax()]
+                found = "the same name as in line {}, column {}".format(*self.place(**{axis: names.eq(name).idxmax()}))
+                found += ", made a date by a spreadsheet?" if _DATE.fullmatch(name) else ""
+                text = f"{found if name else 'no name'}; accepted are identifiers that differ"
+                raise self.fault(text, **{axis: wrong.idxmax()})
+        few = 2 * sum(_number(name) is not None for name in names) < len(names)
         if dates := [name for name in names if _DATE.fullmatch(name) or (few and _SERIAL.fullmatch(name))]:
             found = f"{len(dates)} genes' names look like dates or numbers of a spreadsheet (MARCH1 becomes 1-Mar)"
             self.notes.append(f"{found}: {_some(dates)}; take the names from the original table")
 
-    def place(self, i, j):
-        """Line and column of a cell in the file."""
-        at = int(self.places[0][i]), int(self.places[1][j])
+    def place(self, line=None, column=None):
+        """Line and column in the file of a cell by its labels; None is where the names of the other axis stand."""
+        at = self.origin[0] if line is None else line, self.origin[1] if column is None else column
         return at[::-1] if self.turned else at
 
-    def fault(self, i, j, text):
-        """ValueError for a cell."""
-        name = self.cells[i, 0] if self.turned else self.cells[0, j]
-        line, column = self.place(i, j)
-        return _fault(self.path, line, text, column, name)
+    def fault(self, text, **labels):
+        """ValueError for a cell, at its `place`."""
+        line, column = self.place(**labels)
+        names = self.genes if self.turned else self.conditions
+        return _fault(self.path, line, text, column, names.get(column, self.corner))
 
     def refuse(self, wrong, accepted):
-        """Raise for the first value that is wrong, (N, D) bool."""
-        if wrong.any():
-            i, j = np.argwhere(wrong)[0] + 1
-            raise self.fault(i, j, f"{self.cells[i, j]!r}; {accepted}")
-
-    def leave_out(self, axis, wrong):
-        """Without the genes (axis 0) or conditions (axis 1) where `wrong`."""
-        keep = np.append(True, ~wrong)
-        self.cells, self.places[axis] = self.cells.compress(keep, axis), self.places[axis][keep]
-        if axis == 0 and self.labels is not None:
-            self.labels = self.labels[~wrong]
+        """Raise for the first value that is wrong, DataFrame (N, D) of bool."""
+        for i, j in np.argwhere(wrong.to_numpy())[:1]:
+            line, column = wrong.index[i], wrong.columns[j]
+            raise self.fault(f"{self.cells.at[line, column]!r}; {accepted}", line=line, column=column)
 
     def take_classes(self, name):
-        """Put the genes' classes from the cells into `labels`."""
-        genes, conditions = self.cells[1:, 0].tolist(), self.cells[0, 1:].tolist()
-        if name not in conditions:
-            hint = f"; it is a gene's name: {self.other_way}?" if name in genes else ""
-            raise self.fault(0, 1, f"class_column={name!r} is none of {', '.join(conditions[:5])}, ...{hint}")
-        k = conditions.index(name)
-        self.labels = self.cells[1:, 1 + k]
-        if not all(self.labels):
-            raise self.fault(1 + self.labels.tolist().index(""), 1 + k, "no class; accepted is a name for each gene's")
-        self.leave_out(1, np.arange(len(conditions)) == k)
+        """The genes' classes (N,), which no longer are cells."""
+        found = self.conditions.index[self.conditions == name]
+        if found.empty:
+            hint = f"; it is a gene's name: {self.other_way}?" if name in self.genes.tolist() else ""
+            raise self.fault(f"class_column={name!r} is none of {', '.join(self.conditions[:5])}, ...{hint}")
+        labels = self.cells.pop(found[0])
+        if (labels == "").any():
+            text = "no class; accepted is a name for each gene's"
+            raise self.fault(text, line=labels.eq("").idxmax(), column=found[0])
+        self.conditions = self.conditions.drop(found[0])
+        return labels
 
     def values(self, annotations, drop_empty):
-        """Values (N, D), NaN where missing, after what is left out."""
-        cells = self.cells[1:, 1:]
-        if self.commas and (commas := [cell for cell in cells.flat if "," in cell]):
-            points = np.char.find(cells.astype(str), ".") >= 0
-            self.refuse(points, f"a point, but {commas[0]!r} has a decimal comma; accepted is one of them")
-            cells = np.char.replace(cells.astype(str), ",", ".")
-        numbers = _numbers(cells)
-        text = np.equal(numbers, None).astype(bool)
-        data = np.where(text, np.nan, numbers).astype(float)
-        names, genes = self.cells[0, 1:], self.cells[1:, 0]
-        known = np.array([_says(_ANNOTATION, name) for name in names], dtype=bool)
-        columns = text.any(axis=0) & (known | np.isnan(data).all(axis=0))
-        lines = text.any(axis=1) & np.isnan(data).all(axis=1)
-        hint, left = "", f"annotations=[{_some(names[columns] if columns.any() else genes[lines])}]"
-        foreign = all(re.match(r"[-+−]?\.?\d", cell) for cell in cells[text])  # numbers in another notation
-        if not foreign and columns.any() and not text[:, ~columns].any():
-            hint = f"; are these the genes' classes (class_column={names[columns][0]!r}) or to be left out ({left})?"
-        elif not foreign and lines.any() and not text[~lines].any():
-            hint = f"; the other way round it would do: {self.other_way}, class_column={genes[lines][0]!r}; or {left}"
+        """Values, DataFrame (N, D) labelled as the cells, NaN where missing, after what is left out."""
+        cells = self.cells
+        if self.commas and cells.map(lambda cell: "," in cell).any(axis=None):
+            self.refuse(cells.map(lambda cell: "." in cell), "a point beside decimal commas; accepted is one of them")
+            cells = cells.map(lambda cell: cell.replace(",", "."))
+        text = pandas.DataFrame(_numbers(cells.to_numpy()), cells.index, cells.columns)
+        data, text = text.astype(float), text.map(lambda number: number is None)
+        known = np.array([_says(_ANNOTATION, name) for name in self.conditions], dtype=bool)
+        foreign = all(re.match(r"[-+−]?\.?\d", cell) for cell in cells.to_numpy()[text])  # another notation of numbers
+        hint = ""
+        for axis, names, way in (0, self.conditions, ""), (1, self.genes, f"{self.other_way}, "):
+            odd = text.any(axis=axis) & (data.isna().all(axis=axis) | (known if axis == 0 else False))
+            if not hint and not foreign and odd.any() and not text.drop(odd.index[odd], axis=1 - axis).any(axis=None):
+                kinds = f"({way}class_column={names[odd].iloc[0]!r})"
+                hint = f"; are these the genes' classes {kinds} or to be left out (annotations=[{_some(names[odd])}])?"
         self.refuse(text, _NUMBERS + hint)
         self.refuse(np.isinf(data), "too large; " + _NUMBERS)
-        if len(names) and annotations != []:
-            left = self._annotation(data, known, annotations is None)
-            self.leave_out(1, left)
-            data = data[:, ~left]
-        for axis, what in enumerate(("gene", "condition")):
-            empty = np.isnan(data).all(axis=1 - axis)
-            if not empty.any():
+        if len(known) and annotations != []:
+            data = data.loc[:, ~self._annotation(data.to_numpy(), known, annotations is None)]
+        for axis, (label, what) in enumerate((("line", "gene"), ("column", "condition"))):
+            empty = data.axes[axis][data.isna().all(axis=1 - axis)]
+            if empty.empty:
                 continue
-            names, k = self.cells.take(0, 1 - axis)[1:][empty], empty.argmax() + 1
-            found = f"{f'a {what}' if len(names) == 1 else f'{len(names)} {what}s'} without any value ({_some(names)})"
+            names = (self.conditions if axis else self.genes)[empty]
+            found = f"{len(empty)} {what}s without any value ({_some(names.tolist())})"
             if not drop_empty:
                 accepted = "accepted is one or more, drop_empty=True leaves them out"
-                raise self.fault(k * (1 - axis), k * axis, f"{found}; {accepted}")
+                raise self.fault(f"{found}; {accepted}", **{label: empty[0]})
             self.notes.append(f"left out: {found}")
-            self.leave_out(axis, empty)
-            data = data.compress(~empty, axis)
+            data = data.drop(empty, axis=axis)
         if min(data.shape) < 2:
-            raise self.fault(-1, -1, "{} genes x {} conditions; accepted are at least 2 x 2".format(*data.shape))
+            raise self.fault("{} genes x {} conditions; accepted are at least 2 x 2".format(*data.shape))
         return data
 
     def _annotation(self, data, known, leave):
         """Conditions (D,) to `leave` out: annotation by header and values; notes on what may be annotation, too."""
-        names, missing = self.cells[0, 1:], np.isnan(data)
+        names, missing = self.conditions.to_numpy(), np.isnan(data)
         with np.errstate(over="ignore"):
             size = np.nansum(np.abs(data), axis=0) / np.maximum((~missing).sum(axis=0), 1)
         whole = (missing | ((data >= 0) & (data == np.floor(data)))).all(axis=0) & (size > 0)
@@ -354,9 +319,8 @@ class _Table:
         return left
 
 
-def load_expression(
-    path, *, values="log", orientation="genes", impute=None, class_column=None, annotations=None, drop_empty=False
-):
+def load_expression(path, *, values="log", orientation="genes", impute=None, class_column=None, annotations=None,
+                    drop_empty=False):  # fmt: skip
     """Gene expression from a table of the reader's own.
 
     Parameters
@@ -414,14 +378,15 @@ def load_expression(
     if annotations is not None:
         annotations = [annotations] if isinstance(annotations, str) else list(annotations)
     table = _Table(Path(path), orientation, class_column, annotations)
-    if class_column is not None:
-        table.take_classes(class_column)
-    data = table.values(annotations, drop_empty)
-    missing, lowest, largest = np.isnan(data), np.nanmin(data), np.nanmax(data)
+    table.check_names()
+    labels = None if class_column is None else table.take_classes(class_column)
+    frame = table.values(annotations, drop_empty)
+    data, missing = np.asfortranarray(frame), frame.isna().to_numpy()
+    lowest, largest = np.nanmin(data), np.nanmax(data)
     whole = lowest >= 0 and np.all(missing | (data == np.floor(data)))
     if values != "log":
         accepted = "counts >= 0" if values == "counts" else "intensities > 0 (values='counts' takes zeros, too)"
-        wrong = (data < 0) | ((data == 0) & (values == "raw"))
+        wrong = (frame < 0) | ((frame == 0) & (values == "raw"))
         table.refuse(wrong, f"accepted are {accepted}; values='log' takes log ratios as they are")
         data = np.log2(data + (values == "counts"))
     elif np.median(np.nanmax(np.abs(data), axis=0)) > _LARGEST_LOG or (whole and data.size > 100):
@@ -435,8 +400,10 @@ def load_expression(
         data = np.where(missing, np.nanmean(data, axis=1, keepdims=True), data)
     elif impute == "knn" and missing.any():
         data = KNNImputer(n_neighbors=10).fit_transform(data)
-    genes, conditions = table.cells[1:, 0].astype(str), table.cells[0, 1:].astype(str)
-    names, classes = (None, None) if class_column is None else np.unique(table.labels.astype(str), return_inverse=True)
+    genes, conditions = table.genes[frame.index].to_numpy(str), table.conditions[frame.columns].to_numpy(str)
+    names, classes = None, None
+    if labels is not None:
+        names, classes = np.unique(labels[frame.index].to_numpy(str), return_inverse=True)
     text = f"{len(genes)} genes x {len(conditions)} conditions ({table.form}, {table.path.name})"
     said = {"n_missing": int(missing.sum()), "description": f"{text}; {missing_values(missing.sum(), impute)}"}
     return Bunch(data=data, genes=genes, conditions=conditions, classes=classes, class_names=names, **said)

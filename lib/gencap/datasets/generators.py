@@ -55,7 +55,7 @@ def paired_gaussian_sources(n_objects, centers, *, variance=1.0, random_state=No
     Examples
     --------
     >>> import gencap as gc
-    >>> X1, X2, labels = gc.datasets.paired_gaussian_sources(6, [[0, 0], [5, 5]], 0.1, random_state=0)
+    >>> X1, X2, labels = gc.datasets.paired_gaussian_sources(6, [[0, 0], [5, 5]], variance=0.1, random_state=0)
     >>> X1.shape, labels.tolist()
     ((6, 2), [0, 1, 0, 1, 0, 1])
     """
@@ -67,15 +67,22 @@ def paired_gaussian_sources(n_objects, centers, *, variance=1.0, random_state=No
         raise ValueError(f"variance must be one number or {len(centers)}, got shape {np.shape(variance)}")
     labels = _source_labels(n_objects, len(centers), sizes)
     deviation = np.broadcast_to(deviations, len(centers))[labels][:, None]
-    X1, X2 = (
-        centers[labels] + deviation * rng.standard_normal((n_objects, centers.shape[1]))
-        for rng in generator(random_state).spawn(2)
-    )
-    return X1, X2, labels
+    noise = (rng.standard_normal((n_objects, centers.shape[1])) for rng in generator(random_state).spawn(2))
+    return *(centers[labels] + deviation * one for one in noise), labels
 
 
 def five_gaussians(n_objects=10000, *, random_state=None):
-    """Five overlapping sources in the plane, Sigma = I/2; X1, X2 (N, 2) and labels (document 000, section 5.4).
+    """Five overlapping sources in the plane, Sigma = I/2 (document 000, section 5.4).
+
+    Parameters
+    ----------
+    n_objects : int
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    X1, X2 : ndarray, shape (N, 2)
+    labels : ndarray of int64, shape (N,)
 
     Examples
     --------
@@ -88,7 +95,18 @@ def five_gaussians(n_objects=10000, *, random_state=None):
 
 
 def four_gaussians(variance, n_objects=800, *, random_state=None):
-    """Four sources at (+-4, +-4), Sigma = variance I; X1, X2 (N, 2) and labels (document 000, section 6.1.1).
+    """Four sources at (+-4, +-4), Sigma = variance I (document 000, section 6.1.1).
+
+    Parameters
+    ----------
+    variance : float
+    n_objects : int
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    X1, X2 : ndarray, shape (N, 2)
+    labels : ndarray of int64, shape (N,)
 
     Examples
     --------
@@ -104,6 +122,13 @@ def two_sources_high_dimensional(n_objects, n_features, *, distance=4.5, random_
     """Two sources in D dimensions with orthogonal means of equal length, Sigma = I/2.
 
     The means are `distance` sqrt(100 / D) apart: distance is what it would be at D = 100.
+
+    Parameters
+    ----------
+    n_objects, n_features : int
+        N and D.
+    distance : float
+    random_state : int, Generator or None
 
     Returns
     -------
@@ -131,6 +156,13 @@ def two_sources_high_dimensional(n_objects, n_features, *, distance=4.5, random_
 def three_sources(separation, sizes=(100, 100, 300), *, random_state=None):
     """Three sources of unit variance at the corners of an equilateral triangle with side `separation`.
 
+    Parameters
+    ----------
+    separation : float
+    sizes : sequence of 3 ints
+        Objects of each source, in blocks.
+    random_state : int, Generator or None
+
     Returns
     -------
     X1, X2 : ndarray, shape (N, 2)
@@ -153,9 +185,21 @@ def three_sources(separation, sizes=(100, 100, 300), *, random_state=None):
 
 
 def two_clouds(variance, n_per_cloud=100, *, distance=2.83, random_state=None):
-    """Two isotropic clouds in the plane, `distance` apart: X (2 n, 2) and labels.
+    """Two isotropic clouds in the plane, `distance` apart.
 
-    The same `random_state` gives the same standard normal numbers at every variance.
+    Parameters
+    ----------
+    variance : float
+    n_per_cloud : int
+        n.
+    distance : float
+    random_state : int, Generator or None
+        The same one gives the same standard normal numbers at every variance.
+
+    Returns
+    -------
+    X : ndarray, shape (2 n, 2)
+    labels : ndarray of int64, shape (2 n,)
 
     References
     ----------
@@ -188,30 +232,22 @@ class PairedGraphs(tuple):
     ((6, 6), [0, 1, 0, 1, 0, 1])
     """
 
-    def __new__(cls, graphs, labels):
-        pair = super().__new__(cls, graphs)
-        pair.labels = labels
-        return pair
 
-    def __getnewargs__(self):
-        return tuple(self), self.labels
+def _paired_graphs(labels, draw, random_state):
+    """Symmetric float32 matrices with zero diagonal; draw(rng, labels_i, labels_j) gives a block's weights.
 
-
-def _symmetric_graph(labels, draw, rng):
-    """Symmetric float32 matrix with zero diagonal; draw(rng, labels_i, labels_j) gives a block's weights.
-
-    Drawn block by block of rows: besides the graph, memory holds only one block.
+    Drawn block by block of rows: besides the graphs, memory holds only one block.
     """
-    n = labels.size
-    graph = np.empty((n, n), np.float32)
-    for start in range(0, n, _BLOCK):
-        rows = slice(start, min(start + _BLOCK, n))
-        block = draw(rng, labels[rows, None], labels[None, start:])
-        graph[rows, start:] = block
-        square = np.triu(block[:, : block.shape[0]], 1)
-        graph[rows, rows] = square + square.T
-        graph[rows.stop :, rows] = block[:, block.shape[0] :].T
-    return graph
+    pair = PairedGraphs(np.empty((labels.size, labels.size), np.float32) for _ in range(2))
+    pair.labels = labels
+    for graph, rng in zip(pair, generator(random_state).spawn(2), strict=True):
+        for start in range(0, labels.size, _BLOCK):
+            block = draw(rng, labels[start : start + _BLOCK, None], labels[None, start:])
+            rows = slice(start, start + len(block))
+            square = np.triu(block[:, : len(block)], 1)
+            block[:, : len(block)] = square + square.T
+            graph[rows, start:], graph[start:, rows] = block, block.T
+    return pair
 
 
 def planted_correlation_graphs(n_objects, n_clusters=5, *, complexity=0.35, noise=0.85, random_state=None, sizes=None):
@@ -261,7 +297,7 @@ def planted_correlation_graphs(n_objects, n_clusters=5, *, complexity=0.35, nois
         uniform = rng.random(positive.shape, dtype=np.float32)
         return np.where(uniform < positive, np.float32(1), np.float32(-1))
 
-    return PairedGraphs((_symmetric_graph(labels, draw, rng) for rng in generator(random_state).spawn(2)), labels)
+    return _paired_graphs(labels, draw, random_state)
 
 
 def planted_group_graphs(n_per_group=100, *, noise=0.5, random_state=None):
@@ -269,6 +305,13 @@ def planted_group_graphs(n_per_group=100, *, noise=0.5, random_state=None):
 
     Weights: +2 between groups 0-1 and 2-3, +1 inside groups, -1 between 0-3 and 1-2, -2 between 0-2 and 1-3; each is
     replaced by a random one of -2, -1, 1, 2 with probability `noise`.
+
+    Parameters
+    ----------
+    n_per_group : int
+    noise : float
+        In [0, 1].
+    random_state : int, Generator or None
 
     Returns
     -------
@@ -300,7 +343,7 @@ def planted_group_graphs(n_per_group=100, *, noise=0.5, random_state=None):
         replaced = rng.random(planted.shape, dtype=np.float32) < noise
         return np.where(replaced, values[rng.integers(4, size=planted.shape)], planted)
 
-    return PairedGraphs((_symmetric_graph(labels, draw, rng) for rng in generator(random_state).spawn(2)), labels)
+    return _paired_graphs(labels, draw, random_state)
 
 
 def kary_code_pair(n_objects, n_clusters, error_rate, *, random_state=None):

@@ -63,9 +63,7 @@ def image_from_patches(patches, width):
         raise ValueError(f"patches must hold square patches, got {patches.shape[1]} pixels a patch")
     columns = check_integer("width", width, size) // size
     if len(patches) % columns:
-        raise ValueError(
-            f"width={width} is {columns} patches of {size} pixels; {len(patches)} patches do not fill rows"
-        )
+        raise ValueError(f"width={width} holds {columns} patches of {size} pixels; {len(patches)} do not fill rows")
     tiles = patches.reshape(-1, columns, size, size)
     return tiles.swapaxes(1, 2).reshape(-1, columns * size)
 
@@ -86,5 +84,24 @@ def psnr(reference, image, *, peak=255.0):
 
 
 def psnr_of_error(mean_squared_error, *, peak=255.0):
+    """`psnr` of an image with this mean squared error.
+
+    Parameters
+    ----------
+    mean_squared_error : float or ndarray
+    peak : float
+        Largest value that a pixel may have.
+
+    Returns
+    -------
+    float or ndarray
+        dB.
+
+    Examples
+    --------
+    >>> from gencap.datasets.images import psnr_of_error
+    >>> round(psnr_of_error(25.5**2).item(), 6)
+    20.0
+    """
     with np.errstate(divide="ignore"):
         return 20 * np.log10(peak) - 10 * np.log10(mean_squared_error)

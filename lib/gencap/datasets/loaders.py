@@ -121,7 +121,16 @@ def load_access_control(name, *, verify=True):
 
 
 def load_image(name):
-    """A grey photograph, float64 (height, width) in 0..255; "china" or "flower", which scikit-learn ships.
+    """A grey photograph that scikit-learn ships.
+
+    Parameters
+    ----------
+    name : {"china", "flower"}
+
+    Returns
+    -------
+    ndarray of float64, shape (height, width)
+        In 0..255.
 
     Examples
     --------

@@ -25,7 +25,11 @@ class RegistryRow(namedtuple("RegistryRow", "name file state path home")):
 
 
 def registry():
-    """Return a `RegistryRow` for each known file: where it is found now, or that it is missing.
+    """Known files: where each is found now, or that it is missing.
+
+    Returns
+    -------
+    list of RegistryRow
 
     Examples
     --------

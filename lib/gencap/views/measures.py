@@ -7,13 +7,13 @@ Constant-shift embedding turns any symmetric D into squared Euclidean distances 
 makes the centred matrix positive semi-definite; the pairwise clustering cost only changes by a constant.
 """
 
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist, pdist, squareform
 
-from ..checks import as_array, check_integer, check_option, check_similarity, check_vectors, generator
+from .. import checks
 from ..kernels.paths import fill_paths, join_order
 
 _CROSS_DISTANCES = ("euclidean", "squared_euclidean", "correlation", "hamming")
@@ -21,24 +21,71 @@ ROW_MAPPINGS = ("nearest", "hungarian")  # many to one, or one to one
 
 
 def euclidean_distances(X):
-    """Euclidean distances (N, N) between the rows of X (N, D); exactly symmetric, zero diagonal."""
-    return squareform(pdist(check_vectors("X", X), "euclidean"), checks=False)
+    """Euclidean distances (N, N) between the rows of X; exactly symmetric, zero diagonal.
+
+    Parameters
+    ----------
+    X : array_like, shape (N, D)
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.measures.euclidean_distances([[0, 0], [3, 4]])
+    array([[0., 5.],
+           [5., 0.]])
+    """
+    return squareform(pdist(checks.check_vectors("X", X), "euclidean"), checks=False)
 
 
 def squared_euclidean_distances(X):
-    """Squared Euclidean distances (N, N) between the rows of X (N, D); exactly symmetric, zero diagonal."""
-    return squareform(pdist(check_vectors("X", X), "sqeuclidean"), checks=False)
+    """Squared Euclidean distances (N, N) between the rows of X; exactly symmetric, zero diagonal.
+
+    Parameters
+    ----------
+    X : array_like, shape (N, D)
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.measures.squared_euclidean_distances([[0, 0], [3, 4]])
+    array([[ 0., 25.],
+           [25.,  0.]])
+    """
+    return squareform(pdist(checks.check_vectors("X", X), "sqeuclidean"), checks=False)
 
 
 def pearson_similarity(X):
-    """Pearson correlations (N, N) between the rows of X (N, D), in [-1, 1] with diagonal 1.
+    """Pearson correlations between the rows of X, in [-1, 1] with diagonal 1.
+
+    Parameters
+    ----------
+    X : array_like, shape (N, D)
+
+    Returns
+    -------
+    ndarray, shape (N, N)
 
     Raises
     ------
     ValueError
         A row is constant (its correlation is undefined); the message names the rows.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.measures.pearson_similarity([[1, 2, 3], [3, 2, 1]]).round(6)
+    array([[ 1., -1.],
+           [-1.,  1.]])
     """
-    X = standardised_rows("X", check_vectors("X", X))
+    X = standardised_rows("X", checks.check_vectors("X", X))
     correlation = X @ X.T
     # Rounding leaves 1 + 2e-16 here and there, which would make a distance 1 - rho negative.
     np.clip(correlation, -1.0, 1.0, out=correlation)
@@ -47,23 +94,39 @@ def pearson_similarity(X):
 
 
 def standardised_rows(name, X):
-    """Rows of mean 0 and length 1."""
+    """Rows of mean 0 and length 1.
+
+    Parameters
+    ----------
+    name : str
+        The argument's name, for the message about constant rows.
+    X : ndarray, shape (N, D)
+
+    Returns
+    -------
+    ndarray, shape (N, D)
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.measures.standardised_rows("X", np.array([[1.0, 3.0]])).round(3)
+    array([[-0.707,  0.707]])
+    """
     centred = X - X.mean(axis=1, keepdims=True)
     length = np.linalg.norm(centred, axis=1)
     # The mean of equal numbers may differ from them in the last bits, hence not a comparison with 0.
     constant = np.flatnonzero(length <= 8 * np.finfo(float).eps * np.linalg.norm(X, axis=1))
     if constant.size:
         shown = ", ".join(map(str, constant[:10])) + (", ..." if constant.size > 10 else "")
-        raise ValueError(
-            f"{name} has {constant.size} constant rows ({shown}): correlation is undefined; accepted are rows that vary"
-        )
+        found = f"{name} has {constant.size} constant rows ({shown})"
+        raise ValueError(f"{found}: correlation is undefined; accepted are rows that vary")
     return centred / length[:, None]
 
 
 def _check_dense(name, X):
     """A dense symmetric matrix as float32 if it is, else float64."""
     dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-    return check_similarity(name, as_array(name, X, dtype), dtype)
+    return checks.check_similarity(name, checks.as_array(name, X, dtype), dtype)
 
 
 def _check_distances(D):
@@ -99,18 +162,42 @@ def path_distances(D):
     References
     ----------
     Document 000, Eq 19.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.measures.path_distances([[0, 1, 5], [1, 0, 2], [5, 2, 0]])
+    array([[0., 1., 2.],
+           [1., 0., 2.],
+           [2., 2., 0.]])
     """
     return fill_paths(*join_order(_check_distances(D)))
 
 
 def similarity_from_distances(D):
-    """X = max(D) - D (N, N). The diagonal is kept: a self-distance 0 becomes the largest similarity."""
+    """X = max(D) - D. The diagonal is kept: a self-distance 0 becomes the largest similarity.
+
+    Parameters
+    ----------
+    D : array_like, shape (N, N)
+        Symmetric, non-negative.
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.measures.similarity_from_distances([[0, 3], [3, 0]])
+    array([[3., 0.],
+           [0., 3.]])
+    """
     D = _check_distances(D)
     return D.max() - D
 
 
-@dataclass(frozen=True)
-class ConstantShiftEmbedding:
+class ConstantShiftEmbedding(namedtuple("ConstantShiftEmbedding", "vectors eigenvalues shift distances")):
     """Result of `constant_shift_embedding`.
 
     Attributes
@@ -125,11 +212,6 @@ class ConstantShiftEmbedding:
     distances : ndarray, shape (N, N)
         D_ij + 2 shift for i != j: squared Euclidean distances of the vectors when all d = N - 1 axes are kept.
     """
-
-    vectors: np.ndarray
-    eigenvalues: np.ndarray
-    shift: float
-    distances: np.ndarray
 
 
 def constant_shift_embedding(D, *, n_dimensions=None):
@@ -159,12 +241,19 @@ def constant_shift_embedding(D, *, n_dimensions=None):
     References
     ----------
     Document 000, section 6.1.1, steps 1-6; document 004, section 9.10.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> embedded = gc.measures.constant_shift_embedding([[0, 1, 4], [1, 0, 1], [4, 1, 0]])
+    >>> embedded.vectors.shape, embedded.shift
+    ((3, 1), 0.0)
     """
     D = _check_dense("D", D).astype(np.float64)
-    n = len(D)
-    if n < 2:
-        raise ValueError("D has 1 object, accepted are 2 and more")
-    n_kept = None if n_dimensions is None else check_integer("n_dimensions", n_dimensions, 1, n - 1, "n_samples - 1")
+    n = checks.check_integer("objects of D", len(D), 2)
+    n_kept = (
+        None if n_dimensions is None else checks.check_integer("n_dimensions", n_dimensions, 1, n - 1, "n_samples - 1")
+    )
     self_distance = np.diag(D)
     D = D - (self_distance[:, None] + self_distance) / 2
     row_mean = D.mean(axis=1)
@@ -181,9 +270,8 @@ def constant_shift_embedding(D, *, n_dimensions=None):
     axes = axes[:, :n_kept]
     # An eigenvector's sign is arbitrary: its largest entry is made positive, so that pictures do not flip.
     axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(n_kept)])
-    return ConstantShiftEmbedding(
-        axes * np.sqrt(eigenvalues[:n_kept]), eigenvalues, shift, D + 2 * shift * (1 - np.eye(n))
-    )
+    vectors = axes * np.sqrt(eigenvalues[:n_kept])
+    return ConstantShiftEmbedding(vectors, eigenvalues, shift, D + 2 * shift * (1 - np.eye(n)))
 
 
 def match_objects(X1, X2, *, distance="euclidean"):
@@ -209,31 +297,50 @@ def match_objects(X1, X2, *, distance="euclidean"):
     References
     ----------
     Document 000, Eq 26 (its double sum is a single one).
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.measures.match_objects([[0.0], [5.0]], [[4.0], [1.0]]).tolist()
+    [1, 0]
     """
-    check_option("distance", distance, _CROSS_DISTANCES)
-    X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)
-    if X1.shape != X2.shape:
-        raise ValueError(f"X1 has shape {X1.shape} and X2 {X2.shape}, accepted are two sets of one shape")
-    if distance == "correlation":
-        standardised_rows("X1", X1)
-        standardised_rows("X2", X2)
-    return linear_sum_assignment(cdist(X1, X2, {"squared_euclidean": "sqeuclidean"}.get(distance, distance)))[1]
+    checks.check_option("distance", distance, _CROSS_DISTANCES)
+    X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
+    checks.check_same_shape("X2", X2, "X1", X1)
+    for name, X in (("X1", X1), ("X2", X2)) if distance == "correlation" else ():
+        standardised_rows(name, X)
+    return linear_sum_assignment(cdist(X1, X2, distance.replace("squared_", "sq")))[1]
 
 
 def map_rows(X1, X2, *, mapping="nearest", random_state=None):
-    """Index of the training row (in `X1`) that stands for each test row (in `X2`), shape (N2,).
+    """Index of the training row (in `X1`) that stands for each test row (in `X2`).
 
-    "nearest": of least distance, ties drawn at random; "hungarian": one of its own, least sum of squared distances.
+    Parameters
+    ----------
+    X1, X2 : array_like, shape (N1, D), (N2, D)
+    mapping : {"nearest", "hungarian"}
+        The row of least distance, ties drawn at random; or one of its own, least sum of squared distances.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    ndarray of int64, shape (N2,)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.measures.map_rows([[0.0], [5.0]], [[4.0], [6.0]]).tolist()
+    [1, 1]
     """
-    check_option("mapping", mapping, ROW_MAPPINGS)
-    X1, X2 = check_vectors("X1", X1), check_vectors("X2", X2)
+    checks.check_option("mapping", mapping, ROW_MAPPINGS)
+    X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
     if X1.shape[1] != X2.shape[1]:
         raise ValueError(f"X2 has {X2.shape[1]} columns, accepted is {X1.shape[1]} as in X1")
     distances = cdist(X2, X1, "sqeuclidean")
     if mapping == "nearest":
         # Noise far below any difference between two distances decides between equal ones only.
         scale = 1e-9 * max(distances.max(), 1e-300)
-        return np.argmin(distances + scale * generator(random_state).random(distances.shape), axis=1)
+        return np.argmin(distances + scale * checks.generator(random_state).random(distances.shape), axis=1)
     if len(X2) > len(X1):
         raise ValueError(f"mapping='hungarian' needs at most as many test as training rows, got {len(X2)} > {len(X1)}")
     return linear_sum_assignment(distances)[1]
@@ -254,6 +361,14 @@ def few_coordinates(X):
     offset : ndarray, shape (D,)
     basis : ndarray, shape (D, N), or None
         X = coordinates @ basis.T + offset; None where D <= N and X = coordinates + offset.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.arange(10.0).reshape(2, 5)
+    >>> few, offset, basis = gc.measures.few_coordinates(X)
+    >>> few.shape, np.allclose(gc.measures.all_coordinates(few, offset, basis), X)
+    ((2, 2), True)
     """
     offset = X.mean(axis=0)
     X = X - offset
@@ -264,5 +379,22 @@ def few_coordinates(X):
 
 
 def all_coordinates(few, offset, basis):
-    """Points (..., D) of the given few coordinates; the way back from `few_coordinates`."""
+    """Points of the given few coordinates; the way back from `few_coordinates`.
+
+    Parameters
+    ----------
+    few : ndarray, shape (..., n)
+    offset, basis : ndarray
+        From `few_coordinates`.
+
+    Returns
+    -------
+    ndarray, shape (..., D)
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.measures.all_coordinates(np.ones((1, 2)), np.array([1.0, 2.0]), None)
+    array([[2., 3.]])
+    """
     return (few if basis is None else few @ basis.T) + offset

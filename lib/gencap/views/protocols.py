@@ -12,8 +12,7 @@ D_0 = M + s in both: X + s = D_0 - D, objects nearer than D_0 attract each other
 objects and differs between splits; the relative shift D_0 / median(D) does not.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import namedtuple
 from functools import cached_property, partial
 
 import numpy as np
@@ -48,19 +47,37 @@ class SimilarityPair(tuple):
     """
 
     def shift(self, relative):
-        """Absolute shift at which the distance `relative` x median is neutral: relative * median - M."""
+        """Absolute shift at which the distance `relative` x median is neutral.
+
+        Parameters
+        ----------
+        relative : float
+
+        Returns
+        -------
+        float
+            relative * median - M.
+        """
         return checks.check_number("relative", relative) * self.median - self.maximum
 
     def relative(self, shift):
-        """Relative shift D_0 / median(D) of an absolute one; below 0 every shifted similarity is negative."""
+        """Relative shift D_0 / median(D) of an absolute one; below 0 every shifted similarity is negative.
+
+        Parameters
+        ----------
+        shift : float
+
+        Returns
+        -------
+        float
+        """
         return (checks.check_number("shift", shift) + self.maximum) / self.median
 
 
-@dataclass(frozen=True, eq=False)
-class Views:
+class Views(namedtuple("Views", "first second data rows1 rows2 protocol again")):
     """Two views of the same objects: row i of `first` and of `second` are one object, or a matched pair.
 
-    Attributes
+    Parameters
     ----------
     first, second : ndarray, shape (N, D1), (N, D2)
     data : ndarray, shape (M, D)
@@ -69,28 +86,49 @@ class Views:
         Rows of `data` in the views.
     protocol : str
         How they were made, in words.
-    """
+    again : callable (X, random_state=) -> Views
+        The protocol, see `remake`.
 
-    first: np.ndarray
-    second: np.ndarray
-    data: np.ndarray
-    rows1: np.ndarray
-    rows2: np.ndarray
-    protocol: str
-    _again: Callable
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.interleave(np.arange(12.0).reshape(3, 4))
+    Views(3 objects: same objects, 2/2 interleaved columns)
+    """
 
     def __repr__(self):
         return f"Views({len(self.first)} objects: {self.protocol})"
 
     def remake(self, X, random_state=None):
-        """Views of another table of the same shape, made by the same protocol; split afresh if it is random."""
+        """Views of another table, made by the same protocol; split afresh if it is random.
+
+        Parameters
+        ----------
+        X : array_like
+            Of the shape of `data`.
+        random_state : int, Generator or None
+
+        Returns
+        -------
+        Views
+        """
         X = checks.check_vectors("X", X)
-        if X.shape != self.data.shape:
-            raise ValueError(f"X has shape {X.shape}, accepted is that of the first table, {self.data.shape}")
-        return self._again(X, random_state=random_state)
+        checks.check_same_shape("X", X, "the first table", self.data)
+        return self.again(X, random_state=random_state)
 
     def check_rows(self, measure):
-        """Raise ValueError for rows without a correlation, and name the view."""
+        """Refuse rows without a correlation, and name the view.
+
+        Parameters
+        ----------
+        measure : str
+            As in `similarities`; nothing is refused where it needs no correlation.
+
+        Raises
+        ------
+        ValueError
+            A row is constant.
+        """
         for name in ("first", "second") if "correlation" in measure else ():
             standardised_rows(name, getattr(self, name))
 
@@ -135,9 +173,7 @@ class Views:
         checks.check_option("measure", measure, MEASURES)
         if measure == "path_union":
             if self.first.shape[1] != self.data.shape[1]:
-                raise ValueError(
-                    f"measure='path_union' needs views that are rows of one table, these are: {self.protocol}"
-                )
+                raise ValueError(f"measure='path_union' needs views that are rows of one table, got {self.protocol}")
             whole = _DISTANCES["path"](self.data)
             distances = [whole[np.ix_(rows, rows)] for rows in (self.rows1, self.rows2)]
             maximum = float(whole.max())
@@ -151,16 +187,11 @@ class Views:
             maximum *= 1.01
         off = ~np.eye(len(self.first), dtype=bool)
         median = float(np.median([D[off] for D in distances])) if len(off) > 1 else 0.0
-        if not median > 0:
-            raise ValueError(
-                f"data has a median distance of {median:g} by {measure!r}, accepted are objects that differ"
-            )
         # In single precision M - D has lost the distances that are small beside M.
         if maximum > checks.LARGEST or median < 1 / checks.LARGEST or maximum > PRECISION * median:
-            raise ValueError(
-                f"data has a median distance of {median:.3g} by {measure!r} and X = M - D with M = {maximum:.3g}, "
-                f"accepted are 1e-30..1e30 and M up to {PRECISION:g} medians: rescale, or leave out rows far from all"
-            )
+            found = f"data has a median distance of {median:.3g} by {measure!r} and X = M - D with M = {maximum:.3g}"
+            accepted = f"1e-30..1e30 and M up to {PRECISION:g} medians"
+            raise ValueError(f"{found}, accepted are {accepted}: rescale, or leave out rows far from all or alike")
         pair = SimilarityPair((maximum - D).astype(np.float32) for D in distances)
         pair.measure, pair.maximum, pair.median = measure, maximum, median
         return pair
@@ -191,10 +222,14 @@ def interleave(X, *, random_state=None):
     References
     ----------
     Document 000, sections 3.6 and 7.1.1.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.interleave(np.arange(12.0).reshape(3, 4)).second[0]
+    array([1., 3.])
     """
-    width = checks.check_vectors("X", X).shape[1]
-    if width < 4:
-        raise ValueError(f"X has {width} columns, accepted are 4 and more: two in each view")
+    width = checks.check_integer("columns of X", checks.check_vectors("X", X).shape[1], 4)
     words = f"same objects, {width - width // 2}/{width // 2} interleaved columns"
     return _columns(X, slice(0, None, 2), slice(1, None, 2), words)
 
@@ -210,6 +245,12 @@ def replicates(X1, X2):
     -------
     Views
         `data` holds both side by side.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.replicates(np.eye(3), np.ones((3, 2)))
+    Views(3 objects: same objects measured twice)
     """
     checks.check_same_order("X2", X2, "X1", X1)
     X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
@@ -252,12 +293,17 @@ def random_split(X, *, align="correlation", n_objects=None, random_state=None):
     References
     ----------
     Document 000, section 7.2.1.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.random.default_rng(0).standard_normal((10, 6))
+    >>> gc.random_split(X, align="euclidean", random_state=0)
+    Views(5 objects: random halves of 5, matched on euclidean)
     """
     X = checks.check_vectors("X", X).copy()
     checks.check_option("align", align, ALIGNMENTS)
-    if len(X) < 4:
-        raise ValueError(f"X has {len(X)} objects, accepted are 4 and more: two in each half")
-    most = len(X) // 2
+    most = checks.check_integer("objects of X", len(X), 4) // 2
     n_half = most if n_objects is None else checks.check_integer("n_objects", n_objects, 2, most, "half of the objects")
     if "correlation" in align:
         standardised_rows("X", X)  # rows of the table are named, not rows of a half
@@ -296,11 +342,16 @@ def split_similarities(X, *, random_state=None):
     ------
     ValueError
         X is no finite symmetric matrix of at least two objects.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X1, X2, cross, first, second = gc.split_similarities(np.eye(5), random_state=0)
+    >>> X1.shape, cross.shape
+    ((3, 3), (2, 3))
     """
     X = checks.check_similarity("X", X)
-    if X.shape[0] < 2:
-        raise ValueError("X has 1 object, accepted are 2 and more")
-    order = checks.generator(random_state).permutation(X.shape[0])
+    order = checks.generator(random_state).permutation(checks.check_integer("objects of X", X.shape[0], 2))
     first, second = np.array_split(order, 2)
     return X[first][:, first], X[second][:, second], X[second][:, first], first, second
 
@@ -334,8 +385,6 @@ def take_objects(per_object, n_objects, *rows):
     per_object = {name: np.asarray(values) for name, values in (per_object or {}).items()}
     for name, values in per_object.items():
         if values.shape[:1] != (n_objects,):
-            raise ValueError(
-                f"per_object[{name!r}] has shape {values.shape}, accepted is one entry for each of the {n_objects} "
-                "objects"
-            )
+            found = f"per_object[{name!r}] has shape {values.shape}"
+            raise ValueError(f"{found}, accepted is one entry for each of the {n_objects} objects")
     return [{name: values[one] for name, values in per_object.items()} for one in rows]

@@ -469,7 +469,7 @@ def beside(header, *columns, ids="abc"):
             "ac",
             "kl",
             [[1, 2], [3, -4]],
-            r"a gene without any value \('b'\)",
+            r"1 genes without any value \('b'\)",
         ),
     ],
 )
@@ -514,41 +514,53 @@ PCL = "YORF\tNAME\tGWEIGHT\ta\tb\nEWEIGHT\t\t\t1\t1\nYA\tfirst\t1\t1\t2\nYB\tsec
     ("name", "text", "message"),
     [
         # no table at all
-        ("a.csv", "", "line 1: the file is empty; accepted formats are CSV, tab-delimited"),
-        ("a.csv", "\ufeff\n\n", "line 1: the file is empty"),
-        ("a.txt", "\ngene a b\nYA 1 2\n", "line 2: 'gene a b', neither tabs nor commas .* accepted formats are CSV"),
+        ("a.csv", "", "line 1: '' is no header .*an empty file.*; accepted are CSV, tab-delimited"),
+        ("a.csv", "\ufeff\n\n", "line 1: .* is no header"),
+        ("a.txt", "\ngene a b\nYA 1 2\n", "line 2: 'gene a b' is no header with tabs or commas .* accepted are CSV"),
         (
             "a.csv",
             "gene;a;b\nYA;1,5;2\nYB;0.5;1\n",
-            r"line 3, column 2 \('a'\): '0.5'; a point, but '1,5' has a decimal c",
+            r"line 3, column 2 \('a'\): '0.5'; a point beside decimal commas",
         ),
-        ("a.csv", 'gene;"a, 1";b\nYA;1.234,5;2\nYB;1;2\n', r"line 2, column 2 \('a, 1'\): '1.234,5'; a point, but"),
-        ("a.html", "<!DOCTYPE html>\n<p>a, b</p>", "line 1: '<!DOCTYPE html>', a web page; accepted formats are"),
-        ("a.csv", '<html lang="a,b">\n<p>a, b</p>', "line 1: '<html lang=\"a,b\">', a web page"),
-        ("a.txt", "0.5 -1e-3 2\n1 2 3\n", "line 1: '0.5 -1e-3 2', numbers, no header, and neither tabs nor commas"),
+        ("a.csv", 'gene;"a, 1";b\nYA;1.234,5;2\nYB;1;2\n', r"line 2, column 2 \('a, 1'\): '1.234,5'; a point beside"),
+        (
+            "a.html",
+            "<!DOCTYPE html>\n<p>a, b</p>",
+            "line 1: '<!DOCTYPE html>' is no header .*a web page.*; accepted are",
+        ),
+        ("a.csv", '<html lang="a,b">\n<p>a, b</p>', "line 1: '<html lang=\"a,b\">' is no header with"),
+        ("a.txt", "0.5 -1e-3 2\n1 2 3\n", "line 1: '0.5 -1e-3 2' is no header with tabs or commas"),
         ("a.csv", "sep=,\n", "line 2: 0 lines and 0 columns"),
         ("a.csv", "\nsep=,\n\ngene,a,b\nYA,1,2\nYB,3,x\n", r"line 6, column 3 \('b'\): 'x'"),
-        ("a.gct", "#1.2\n", "line 1: '#1.2', neither tabs nor commas"),
-        ("a.txt", "^DATABASE = Geo\n!x = 1\n", "line 1: '\\^DATABASE = Geo', neither"),
+        ("a.gct", "#1.2\n", "line 1: '#1.2' is no header"),
+        ("a.txt", "^DATABASE = Geo\n!x = 1\n", "line 1: '\\^DATABASE = Geo' is no header"),
         # header
         ("a.csv", "gene,a,b\n", "line 1: 1 lines and 3 columns; accepted are a header"),
-        ("a.csv", "1,2,3\n4,5,6\n", r"line 1, column 2 \('2'\): numbers for names, is the header missing\? accepted"),
-        ("a.csv", "YA,0.3,-1\nYB,1,2\n", r"line 1, column 2 \('0.3'\): numbers for names, is the header missing"),
-        ("a.csv", "YA,0.3,1,NA\nYB,1,2,3\n", r"line 1, column 2 \('0.3'\): numbers for names, is the header missing"),
-        ("a.csv", "a,b,c\n0.3,-1,2\n-1,2,3\n", r"line 2, column 1 \('a'\): numbers for names, is the column of id"),
+        (
+            "a.csv",
+            "1,2,3\n4,5,6\n",
+            r"line 1, column 2 \('2'\): numbers for names, is the header or the column of identifiers missing\?",
+        ),
+        ("a.csv", "YA,0.3,-1\nYB,1,2\n", r"line 1, column 2 \('0.3'\): numbers for names, is the header or"),
+        ("a.csv", "YA,0.3,1,NA\nYB,1,2,3\n", r"line 1, column 2 \('0.3'\): numbers for names, is the header or"),
+        (
+            "a.csv",
+            "a,b,c\n0.3,-1,2\n-1,2,3\n",
+            r"line 2, column 1 \('a'\): numbers for names, is the header or the column of id",
+        ),
         (
             "a.csv",
             "Q1,0.1,0.5,0.9\nQ2,1,2,3\n",
-            r"line 1, column 2 \('0.1'\): numbers for names, is the header missing",
+            r"line 1, column 2 \('0.1'\): numbers for names, is the header or",
         ),
-        ("a.tsv", "TP53\t12\t7\t9\nACTB\t1\t2\t3\nKIT2\t1\t2\t3\n", "line 1, column 2 .*is the header missing"),
+        ("a.tsv", "TP53\t12\t7\t9\nACTB\t1\t2\t3\nKIT2\t1\t2\t3\n", "line 1, column 2 .*is the header or"),
         (
             "a.csv",
             "a,b,c\n5,8,0\n7,1,2\n5,1,3\n",
-            "line 2, column 1 .*numbers for names, is the column of identifiers missing",
+            "line 2, column 1 .*numbers for names, is the header or the column of identifiers missing",
         ),
-        ("a.csv", "gene,a,b\nYA,1\n", "line 2: 2 cells, accepted are 3 as in the header$"),
-        ("a.csv", "a,b\nYA,1,2\n", r"line 2: 3 cells, accepted are 2 as in the header \(no name for the id"),
+        ("a.csv", "gene,a,b\nYA,1\n", "line 2: 2 cells, accepted are 3 as in the header, which names"),
+        ("a.csv", "a,b\nYA,1,2\n", r"line 2: 3 cells, accepted are 2 as in the header, which names the identifiers"),
         ("a.csv", "gene,a,b\nYA,1,2\n\n\nYB,3,4,5\n", "line 5: 4 cells, accepted are 3"),
         ("a.csv", 'gene,"a\nnew line",b\nYA,1,2\nYB,3\n', "line 4: 2 cells"),
         # names
@@ -569,15 +581,19 @@ PCL = "YORF\tNAME\tGWEIGHT\ta\tb\nEWEIGHT\t\t\t1\t1\nYA\tfirst\t1\t1\t2\nYB\tsec
         ("a.csv", "gene,a,b\nYA,1,inf\nYB,3,4\n", r"line 2, column 3 \('b'\): 'inf'"),
         ("a.csv", "gene,a,b\nYA,1,2\nYB,-1e999,4\n", r"line 3, column 2 \('a'\): '-1e999'; too large"),
         ("a.csv", "gene,a,b\nYA,1,#N/A\nYB,3,4\n", "line 2, column 3 .*'#N/A'.*; a missing value is an empty cell, NA"),
-        ("a.csv", "gene,a,b\nYA,1,2\nYB,,NA\n", r"line 3, column 1 \('gene'\): a gene without any value"),
+        ("a.csv", "gene,a,b\nYA,1,2\nYB,,NA\n", r"line 3, column 1 \('gene'\): 1 genes without any value"),
         (
             "a.tsv",
             "gene\ta\tb\nYA\t1\t2\nYB\t\tNA\nYC\t\t\nYD\t3\t4\n",
             r"line 3, .* 2 genes without any value \('YB', 'YC'\)",
         ),
-        ("a.csv", "gene,a,b\nYA,1,\nYB,2,\n", r"line 1, column 3 \('b'\): a condition without any value"),
-        ("a.csv", "gene,a,b\nYA,1,2\n", r"line 2, column 3 \('b'\): 1 genes x 2 conditions; accepted are at least 2"),
-        ("a.csv", "gene,a\nYA,1\nYB,2\n", r"line 3, column 2 \('a'\): 2 genes x 1 conditions"),
+        ("a.csv", "gene,a,b\nYA,1,\nYB,2,\n", r"line 1, column 3 \('b'\): 1 conditions without any value"),
+        (
+            "a.csv",
+            "gene,a,b\nYA,1,2\n",
+            r"line 1, column 1 \('gene'\): 1 genes x 2 conditions; accepted are at least 2",
+        ),
+        ("a.csv", "gene,a\nYA,1\nYB,2\n", r"line 1, column 1 \('gene'\): 2 genes x 1 conditions"),
         ("a.csv", "gene,kind,a,b\nYA,x,1,2\nYB,y,3,4\n", "line 2, column 2 .*'x'.*genes' classes.*class_column='kind'"),
         (
             "a.csv",
@@ -608,11 +624,11 @@ def test_faulty_files(tmp_path, name, text, message):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "gene,a,b\nYA,1,2\nMüller,3,4\n".encode("latin-1"), ", line 3: byte 0xfc is no text in UTF-8"),
-        ("a.txt", "gene\ta\tb\nYA\t1\t2\n".encode("utf-16")[:-1], ", line 2: byte 0x0a is no text in UTF-8"),
-        ("a.txt", "gene\ta\tb\n".encode("utf-16-le"), ", line 1: byte 0x00 is no text in UTF-8"),
-        ("a.xlsx", b"PK\3\4rest", " is a workbook or an archive: save the sheet as CSV"),
-        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", " is a workbook or an archive"),
+        ("a.csv", "gene,a,b\nYA,1,2\nMüller,3,4\n".encode("latin-1"), ", line 3: 'M.ller,3,4.n' is no text in UTF-8"),
+        ("a.txt", "gene\ta\tb\nYA\t1\t2\n".encode("utf-16")[:-1], ", line 2: .* is no text in UTF-8"),
+        ("a.txt", "gene\ta\tb\n".encode("utf-16-le"), ", line 1: .* is no text in UTF-8"),
+        ("a.xlsx", b"PK\3\4rest", ", line 1: .* is no text in UTF-8 .a workbook.*: save it as CSV"),
+        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ", line 1: .* is no text in UTF-8 .a workbook"),
         ("a.csv.gz", gzip.compress(b"gene,a,b\nYA,1,2\nYB,3,4\n", mtime=0)[:-9], " is a damaged .gz file"),
         ("a.csv.gz", gzip.compress(b"gene,a,b\nYA,1,2\nYB,3,x\n", mtime=0), r", line 3, column 3 \('b'\): 'x'"),
     ],
@@ -625,7 +641,7 @@ def test_files_that_are_no_text(tmp_path, name, content, message):
 
 
 def test_a_folder_and_a_missing_file(tmp_path):
-    with pytest.raises(ValueError, match="is a folder, accepted is a file; accepted formats are CSV"):
+    with pytest.raises(FileNotFoundError, match="is no file; accepted is a full path, or one from"):
         load_expression(tmp_path)
     for load in (load_expression, load_mussel):
         with pytest.raises(FileNotFoundError, match="no_such_file.csv"):
@@ -637,7 +653,7 @@ def test_faults_of_a_turned_table_stand_where_the_file_has_them(tmp_path):
     for text, message in (
         ("sample,YA,YB,YC\na,1,2,3\nb,1,x,3\n", r"line 3, column 3 \('YB'\): 'x'"),
         ("sample,YA,YB,YA\na,1,2,3\nb,1,2,3\n", r"line 1, column 4 \('YA'\): the same name as in line 1, column 2"),
-        ("sample,YA,YB,YC\na,1,,3\nb,1,,3\n", r"line 1, column 3 \('YB'\): a gene without any value"),
+        ("sample,YA,YB,YC\na,1,,3\nb,1,,3\n", r"line 1, column 3 \('YB'\): 1 genes without any value"),
         ("sample,YA,YB,kind\na,1,2,x\nb,1,2,y\n", "line 2, column 4 .*orientation='genes', class_column='kind'"),
     ):
         path.write_text(text)

@@ -197,7 +197,7 @@ def test_bad_input_is_named():
         transfer.transfer_labels(solved(model, labels), broken)
     with pytest.raises(ValueError, match="cross holds NaN"):
         transfer.transfer_labels(solved(model, labels), scipy.sparse.csr_array(broken))
-    with pytest.raises(ValueError, match="X has 1 object"):
+    with pytest.raises(ValueError, match="objects of X=1 must be >= 2"):
         gc.split_similarities(np.zeros((1, 1)))
 
 

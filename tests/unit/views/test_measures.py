@@ -224,7 +224,7 @@ def test_bad_vectors(function, X):
 
 
 def test_bad_embedding_and_matching():
-    with pytest.raises(ValueError, match="D has 1 object"):
+    with pytest.raises(ValueError, match="objects of D=1 must be >= 2"):
         measures.constant_shift_embedding([[0.0]])
     with pytest.raises(ValueError, match=r"n_dimensions=5 must be >= 1 and <= n_samples - 1=4"):
         measures.constant_shift_embedding(distances(5), n_dimensions=5)
@@ -237,7 +237,7 @@ def test_bad_embedding_and_matching():
     X = RNG.normal(size=(4, 3))
     with pytest.raises(ValueError, match="distance='cosine' is not one of 'euclidean'"):
         measures.match_objects(X, X, distance="cosine")
-    with pytest.raises(ValueError, match=r"X1 has shape \(4, 3\) and X2 \(3, 3\)"):
+    with pytest.raises(ValueError, match=r"X2 has shape \(3, 3\), accepted is the shape of X1, \(4, 3\)"):
         measures.match_objects(X, X[:3])
     with pytest.raises(ValueError, match="X2 has 1 constant rows"):
         measures.match_objects(X, np.vstack([X[:3], [1, 1, 1]]), distance="correlation")

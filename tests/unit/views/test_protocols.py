@@ -250,9 +250,9 @@ def test_a_constant_in_the_similarities_is_a_shift():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: gc.interleave(table(5, 3)), "X has 3 columns"),
+        (lambda: gc.interleave(table(5, 3)), "columns of X=3 must be >= 4"),
         (lambda: gc.interleave([[1.0, 2, 3, np.nan]] * 3), "X holds NaN"),
-        (lambda: gc.random_split(table(3, 4)), "X has 3 objects"),
+        (lambda: gc.random_split(table(3, 4)), "objects of X=3 must be >= 4"),
         (lambda: gc.random_split(table(9, 4), n_objects=5), "n_objects=5"),
         (lambda: gc.random_split(table(9, 4), align="cosine"), "align='cosine'"),
         (lambda: gc.random_split(np.vstack([table(7, 4), np.ones(4)])), r"X has 1 constant rows \(7\)"),
