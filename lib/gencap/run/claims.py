@@ -189,7 +189,23 @@ def _accepts(target, tolerance, value):
 
 
 def band(row):
-    """The accepted values, or the rule, in words."""
+    """Return the accepted values, or the rule, in words.
+
+    Parameters
+    ----------
+    row : dict
+        Of the ledger.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.claims.band(gc.claims.published()["da-critical"])
+    '1 ± 0.02'
+    """
     if row["kind"] == "computed":
         return row["target"] or row["how_compared"]
     return "; ".join(t if float(e) == 0 else f"{t} ± {e}" for t, e in _targets(row))
@@ -203,7 +219,22 @@ def _plain(value):
 
 
 def show(value):
-    """A recorded value for a reader: four significant digits, lists separated by ';'."""
+    """Return a recorded value for a reader: four significant digits, lists separated by ';'.
+
+    Parameters
+    ----------
+    value : number, str, list, dict or None
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.claims.show([1.456789, 4])
+    '1.457; 4'
+    """
     if isinstance(value, dict):
         return "; ".join(f"{k} {show(v)}" for k, v in value.items())
     if isinstance(value, list):
