@@ -2,7 +2,6 @@
 
 import _thread
 import argparse
-import contextlib
 import os
 import re
 import signal
@@ -14,7 +13,7 @@ from gencap import __version__
 from gencap.resources import require
 from gencap.run import runner
 
-NEEDED = "nbformat PIL ipykernel jinja2 math_core nbclient nbconvert papermill psutil".split()
+NEEDED = "nbformat PIL ipykernel jinja2 math_core nbclient nbconvert papermill".split()
 
 
 def main(words=None):
@@ -46,43 +45,27 @@ def main(words=None):
         return 130
 
 
-def _positive(text):
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not accepted; accepted are whole numbers >= 1")
-    return int(text)
-
-
 def _run(notebook, p, help_notebook, child):
     """Run one notebook, with other parameters if wanted."""
     if help_notebook:
         return print(*runner.parameters(notebook).values() or ["no parameters"], sep="\n")
     values = runner.read_values(notebook, p)
     if child:
-        threading.Thread(target=_end_with_parent, daemon=True).start()
-        return runner.run(notebook, values, _say_cell) and 0
-    with runner.cell_bar(notebook) as show:
-        record = runner.run(notebook, values, show)
+        # Nothing comes on stdin: it ends when run_all closes it or is killed.
+        threading.Thread(target=lambda: os.read(0, 1) or _thread.interrupt_main(), daemon=True).start()
+        return runner.run(notebook, values, lambda done, total: print(f"cell {done}/{total}", flush=True)) and 0
+    with runner.CellBar(notebook) as bar:
+        record = runner.run(notebook, values, bar.show)
     for claim in record["claims"]:
         print(f"{claim['id']}: {claim['verdict']}" + (f" ({claim['reason']})" if claim["reason"] else ""))
     print(f"{record['seconds']:.1f} s, in {runner.run_folder(notebook.resolve(), values)}")
-
-
-def _end_with_parent():
-    while os.read(0, 1):  # nothing comes; it ends when run_all closes it or is killed
-        pass
-    _thread.interrupt_main()
-
-
-def _say_cell(done, total):
-    with contextlib.suppress(OSError):  # nobody listens any more
-        print(f"cell {done}/{total}", flush=True)
 
 
 def _all(profile, jobs):
     """Run every notebook and write build/report.html and build/claims.json."""
     from gencap.run import report
 
-    records = runner.run_all(runner.project_notebooks(), profile, jobs)
+    records = runner.run_all(runner.project_notebooks(), profile, jobs and int(jobs))
     runner.write_json(runner.project_folder() / "build" / "claims.json", runner.gather_claims(records))
     failed = [r for r in records if r["status"] == "failed"]
     for record in failed:
@@ -94,15 +77,13 @@ def _all(profile, jobs):
 
 def _save(notebooks):
     """Execute notebooks in place and save them with their outputs (for authors)."""
-    from nbclient.exceptions import CellExecutionError, DeadKernelError
-
     from gencap.run.saving import save_executed
 
     list(map(runner.read_notebook, notebooks))  # all are read before one is run
     for path in notebooks:
         try:
             print(f"{path}: {save_executed(path) / 1000:.0f} KB", flush=True)
-        except (CellExecutionError, DeadKernelError, ValueError) as error:
+        except Exception as error:  # a cell, the kernel, an output that cannot be saved
             print(f"gencap: {path} is left as it was: {error}", file=sys.stderr)
             return 1
 
@@ -137,7 +118,7 @@ COMMANDS = {  # what a command does is its docstring
     },
     _all: {
         "--profile": {"choices": ("quick", "full"), "default": "quick"},
-        "--jobs": {"type": _positive, "help": "notebooks at a time (default: 2, or 1 on a single core)"},
+        "--jobs": {"choices": [*map(str, range(1, 33))], "metavar": "N", "help": "notebooks at a time (default: 2)"},
     },
     _save: {"notebooks": {"type": Path, "nargs": "+", "metavar": "notebook"}},
     **dict.fromkeys((_keep, _report, _data), {}),

@@ -101,7 +101,7 @@ print(main(["report"]), main(["data"]))
 
 
 def test_with_the_core_alone_everything_else_names_its_extra():
-    missing = sorted(modules("plots", "notebooks") - {"gencap", "psutil"})
+    missing = sorted(modules("plots", "notebooks") - {"gencap"})
     code = CORE.format(missing=missing)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import tempfile
-import threading
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,9 +16,6 @@ UTF8 = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8"}  # of pipes and files, w
 @contextmanager
 def _interrupted_after():
     """Ctrl-C waits for the end of the block: a kernel that just starts or ends must not get out of sight."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     came = []
     before = signal.signal(signal.SIGINT, lambda *_: came.append(True))
     try:
@@ -30,7 +26,7 @@ def _interrupted_after():
         raise KeyboardInterrupt
 
 
-def execute(notebook, folder, environment=os.environ, progress=None, temporary=None):
+def execute(notebook, folder, environment, progress=None):
     """Execute a notebook's cells in a kernel of this Python and put the outputs into it.
 
     The kernel's environment is `environment` with one thread and UTF-8, an absolute GENCAP_DATA, and without what
@@ -44,8 +40,6 @@ def execute(notebook, folder, environment=os.environ, progress=None, temporary=N
     environment : mapping
     progress : callable, optional
         Called with (cells done, cells in all).
-    temporary : path, optional
-        Where the kernel's own files are until it ends.
 
     Raises
     ------
@@ -71,7 +65,7 @@ def execute(notebook, folder, environment=os.environ, progress=None, temporary=N
     client.create_kernel_manager().kernel_spec_manager = KernelSpecManager(kernel_dirs=[])
     number, cell = 0, None
     with (
-        tempfile.TemporaryDirectory(dir=temporary, ignore_cleanup_errors=True) as environment["IPYTHONDIR"],
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as environment["IPYTHONDIR"],
         open(Path(environment["IPYTHONDIR"]) / "said", "w+b") as said,
     ):
         try:

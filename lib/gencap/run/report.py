@@ -29,10 +29,6 @@ def _plain(value):
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text)} characters)"
 
 
-_TEMPLATE = Environment(autoescape=True, finalize=_plain, loader=FileSystemLoader(Path(__file__).parent))
-_TEMPLATE.globals |= {"band": claims.band, "show": claims.show, "failure": runner.failure}
-
-
 def count(found, ledger=()):
     """Return how many claims have which verdict, in words, those of an older state apart.
 
@@ -42,6 +38,10 @@ def count(found, ledger=()):
     now["not yet"] += len(set(ledger) - {c["id"] for c in found})
     now, before = (", ".join(f"{counts[v]} {v}" for v in claims.VERDICTS if counts[v]) for counts in (now, before))
     return "; ".join(filter(None, (now, before and f"of an older state: {before}"))) or "no claims checked"
+
+
+_TEMPLATE = Environment(autoescape=True, finalize=_plain, loader=FileSystemLoader(Path(__file__).parent))
+_TEMPLATE.globals |= {"count": count, "band": claims.band, "show": claims.show, "failure": runner.failure}
 
 
 def verdicts():
@@ -67,23 +67,15 @@ def summary():
 
 def write(records):
     """Write build/report.html from the runs' records; return its path."""
-    runs = [_run(r) for r in records]
-    names, (quick, full) = {run["name"]: run for run in runs}, verdicts()
-    places, versions = {}, {}
-    for id, name in sorted(quick.keys() | full.keys()):
-        places.setdefault(id, []).append(name)
-    rows = [
-        (row, name and names.get(name, {"name": name}), quick.get((row["id"], name)), full.get((row["id"], name)))
-        for row in sorted(claims.published().values(), key=lambda row: row["id"] not in places)
-        for name in places.get(row["id"], [None])
-    ]
-    for run in [*runs, *(c | {"name": f"{_name(c)} (full)"} for c in full.values())]:
-        made = ", ".join(f"{k} {v}" for k, v in run.get("versions", {}).items())
-        versions.setdefault(made or "not run", {})[run["name"]] = None
-    said = {"summary": summary(), "now": f"{datetime.now(UTC):%Y-%m-%d %H:%M}"}
+    quick, full = verdicts()
+    runs = {run["name"]: run for run in map(_run, records)}
+    made = [*runs.values(), *(claim | {"name": f"{_name(claim)} (full)"} for claim in full.values())]
+    made = [(run["name"], ", ".join(f"{k} {v}" for k, v in run["versions"].items())) for run in made]
+    given = {"quick": quick, "full": full, "decided": sorted(quick.keys() | full.keys()), "runs": runs, "made": made}
+    given |= {"ledger": claims.published(), "summary": summary(), "now": f"{datetime.now(UTC):%Y-%m-%d %H:%M}"}
     page = project_folder() / "build" / "report.html"
     with replacing(page, "w") as stream:
-        stream.write(_TEMPLATE.get_template("report.html.j2").render(runs=runs, rows=rows, versions=versions, **said))
+        stream.write(_TEMPLATE.get_template("report.html.j2").render(given))
     return page
 
 
@@ -94,8 +86,8 @@ def _name(record):
 def _run(record):
     """What the page shows of a run."""
     failed = record["status"] == "failed"
-    said = "failed" if failed else count([c | {"older": record.get("stale")} for c in record["claims"]])
-    run = record | {"name": _name(record), "text": f"{record['seconds']:.0f} s, {said}"}
+    run = record | {"name": _name(record)}
+    run["claims"] = [claim | {"older": record.get("stale")} for claim in record["claims"]]
     with contextlib.suppress(Exception):  # a name, a title or a picture: nothing of these ends a report
         kept = runner.kept_notebook(project_folder() / record["notebook"], record["parameters"], failed)
         if (page := kept.with_suffix(".html")).exists():

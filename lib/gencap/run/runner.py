@@ -5,8 +5,7 @@ source, lib/, data/, parameters, constraints.txt, package versions); the same as
 lost without it. A run is finished while run.json says "done", the notebook is there and the inputs are still the same.
 NAME is that of the notebook; one outside notebooks/ has a hash of its place behind it.
 
-A folder is a project of gencap's if its pyproject.toml has the name gencap, or if a numbered notebook in its notebooks/
-names gencap in a code cell or has a parameter `profile`.
+A folder is a project of gencap's if a numbered notebook in its notebooks/ imports gencap.
 
 The parameters cell of a notebook holds one entry a line, `name: type = default  # unit or meaning`, of type bool, int,
 float, str or list[one of them]. Its comment may hold a list up to a semicolon or the end, `one of: a, b`, or a range,
@@ -21,11 +20,9 @@ import functools
 import hashlib
 import importlib.metadata
 import json
-import math
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,6 +33,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tqdm import tqdm
+
 from ..resources import PACKAGE, data_path, fingerprint, project_folder, replacing
 from . import claims
 from .execution import UTF8, execute
@@ -43,6 +42,7 @@ from .execution import UTF8, execute
 PACKAGES = ("gencap", "numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib", "nbclient", "ipykernel")
 _NUMBER = r"[-+]?(?:\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|inf)"
 _TYPE = r"(list\[)?(bool|int|float|str)(?(1)\])"
+_READ = {"bool": lambda text: bool(("false", "true").index(text.lower())), "int": int, "float": float, "str": str}
 
 
 class ParameterError(ValueError):
@@ -90,36 +90,27 @@ class Parameter:
         ParameterError
             Not of the type, or outside the list or range.
         """
+        several, one = re.fullmatch(_TYPE, self.type).groups()
+        words = re.sub(r"^(?:\[(.*)\]|\((.*)\))$", r"\1\2", text.strip()).rstrip().removesuffix(",").split(",")
+        words = [word.strip(" '\"") for word in words] if several else [text]
+        # NaN is no value, and 1_0 is a slip.
+        slips = one in ("int", "float") and re.search("_|nan", text, re.IGNORECASE)
         try:
-            value = _convert(text, self.type)
+            values = [_READ[one](word) for word in ([] if slips else words)]
         except ValueError:
-            raise ParameterError(f"{self.name}: {text!r} is not of type {self.type}; accepted is {self}") from None
+            values = []
+        if not values:
+            raise ParameterError(f"{self.name}: {text!r} is not of type {self.type}; accepted is {self}")
         named = re.search(r"\b(file|folder|path|table)\b", self.comment)
-        if self.type == "str" and named and not self.options and value and "://" not in value:
-            return os.path.abspath(value)
-        if value != self.default:
-            special = [float(v) for v in re.findall(rf"({_NUMBER}) (?:=|stands for) ", self.comment)]
-            for each in value if isinstance(value, list) else [value]:
-                outside = self.range and each not in special and not self.range[0] <= each <= self.range[1]
-                if outside or (self.options and str(each) not in self.options):
-                    raise ParameterError(f"{self.name}: {each!r} is not accepted; accepted is {self}")
+        if self.type == "str" and named and not self.options and text and "://" not in text:
+            return os.path.abspath(text)
+        value = values if several else values[0]
+        special = [float(v) for v in re.findall(rf"({_NUMBER}) (?:=|stands for) ", self.comment)]
+        for each in values if value != self.default else []:
+            outside = self.range and each not in special and not self.range[0] <= each <= self.range[1]
+            if outside or (self.options and str(each) not in self.options):
+                raise ParameterError(f"{self.name}: {each!r} is not accepted; accepted is {self}")
         return value
-
-
-def _convert(text, type):
-    """Text to a value of an annotated type: bool, int, float, str or list[one of them]."""
-    several, one = re.fullmatch(_TYPE, type).groups()
-    if several:
-        text = re.sub(r"^(?:\[(.*)\]|\((.*)\))$", r"\1\2", text.strip())
-        return [_convert(word.strip(" '\""), one) for word in text.rstrip().removesuffix(",").split(",")]
-    if one == "bool":
-        return bool(("false", "true").index(text.lower()))
-    if one == "str":
-        return text
-    value = {"int": int, "float": float}[one](text)
-    if math.isnan(value) or "_" in text:
-        raise ValueError("NaN is no value, and 1_0 is a slip")
-    return value
 
 
 def read_notebook(path):
@@ -130,16 +121,15 @@ def read_notebook(path):
     ParameterError
         It cannot be read or is not a notebook.
     """
-    from nbformat import ValidationError, validate
-    from nbformat.v4 import to_notebook
+    import nbformat
 
     try:
         notebook = json.loads(Path(path).read_text(encoding="utf-8-sig"))
         if notebook.get("nbformat") != 4:
             raise ValueError(f"it is of format {notebook.get('nbformat')}, accepted is 4; Jupyter saves it as that")
-        validate(notebook)
-        return to_notebook(notebook)
-    except (AttributeError, OSError, RecursionError, TypeError, ValueError, ValidationError) as error:
+        nbformat.validate(notebook)
+        return nbformat.v4.to_notebook(notebook)
+    except Exception as error:  # no file, no JSON, another format: all end here
         raise ParameterError(f"{path} cannot be read as a notebook: {' '.join(str(error).split())[:300]}") from None
 
 
@@ -150,13 +140,11 @@ def parameters(path):
     found, lines = {}, source.split("\n")
     try:
         for node in ast.parse(source).body:
-            if not isinstance(node, ast.AnnAssign):
-                raise ValueError(f"line {node.lineno} is no assignment with a type")
-            name, type_, default = node.target.id, ast.unparse(node.annotation), ast.literal_eval(node.value)
-            if not re.fullmatch(_TYPE, type_):
-                raise ValueError(f"{name} is of type {type_}, accepted are bool, int, float, str, list[one of them]")
+            type_ = isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation)
+            if not re.fullmatch(_TYPE, type_ or ""):
+                raise ValueError(f"see line {node.lineno}; types are bool, int, float, str, list[one of them]")
             comment = lines[node.end_lineno - 1].encode()[node.end_col_offset :].decode().lstrip("# ").rstrip()
-            found[name] = Parameter(name, type_, default, comment)
+            found[node.target.id] = Parameter(node.target.id, type_, ast.literal_eval(node.value), comment)
     except (SyntaxError, ValueError, AttributeError) as error:
         raise ParameterError(f"{path}: the parameters cell is not of lines name: type = literal: {error}") from None
     return found
@@ -242,6 +230,7 @@ def _unchanged(path, record, values):
 # What every reader of a run.json may rely on; one of another version, or edited, that lacks some of it is no record.
 _RECORD = {"notebook": str, "parameters": dict, "changed": list, "profile": object, "seed": object, "versions": dict}
 _RECORD |= {"started": str, "inputs": dict, "seconds": float, "status": str, "claims": list}
+_ERROR = {"cell": object, "name": str, "message": object, "traceback": str}
 _CLAIM = {"id": str, "published": str, "obtained": object, "verdict": str, "reason": str}
 
 
@@ -250,8 +239,7 @@ def read_record(path):
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
         record = json.loads(path.read_text(encoding="utf-8"))
         whole = [(record, _RECORD), *((claim, _CLAIM) for claim in record["claims"])]
-        if record["status"] != "done":
-            whole.append((record["error"], {"cell": object, "name": str, "message": object, "traceback": str}))
+        whole += [(record["error"], _ERROR)] * (record["status"] != "done")
         "".join(record["changed"])  # a TypeError if they are no names
         if all(isinstance(part[key], kind) for part, keys in whole for key, kind in keys.items()):
             return record
@@ -320,14 +308,13 @@ def run(path, values, progress=None):
         cell = new_code_cell(PythonTranslator.codify(changed), metadata={"tags": ["injected-parameters"]})
         notebook.cells = [*cells[:place], cell, *cells[place:]]
     folder.mkdir(parents=True, exist_ok=True)
-    _clear_killed(folder.parents[1])
     start, error = time.perf_counter(), None
-    with tempfile.TemporaryDirectory(prefix=_running(), dir=folder, ignore_cleanup_errors=True) as temporary:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         claims_file = Path(temporary) / "claims.jsonl"
         others = ", ".join(f"{k}={v!r}" for k, v in changed.items()) if changed.keys() - {"profile"} else ""
         environment = os.environ | {claims.RECORD_FILE: str(claims_file), claims.OTHER_PARAMETERS: others}
         try:
-            execute(notebook, path.parent, environment, progress, temporary)
+            execute(notebook, path.parent, environment, progress)
         except Exception as raised:  # whatever ended the cells, what was computed is kept
             if not (error := getattr(raised, "record", None)):
                 raise
@@ -358,27 +345,11 @@ def _write_page(kept, folder):
     from .saving import page
 
     try:
-        html = page(kept, folder)
         with replacing(kept.with_suffix(".html")) as stream:
-            stream.write(html.encode("utf-8", "replace"))
+            stream.write(page(kept, folder).encode("utf-8", "replace"))
     except Exception as problem:
         why = " ".join(f"{type(problem).__name__}: {problem}".split())
         print(f"gencap: {kept.name} is kept without its page: {why[:300]}", file=sys.stderr)
-
-
-def _running():
-    """Begin of the name of this process's temporary folders."""
-    return f".running-{platform.node()}-{os.getpid()}-"
-
-
-def _clear_killed(runs):
-    """Remove the temporary folders of this machine's runs that were killed."""
-    import psutil
-
-    for folder in runs.glob(f"*/*/.running-{platform.node()}-*-*"):
-        process = folder.name.split("-")[-2]
-        if process.isdecimal() and not psutil.pid_exists(int(process)):
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_json(path, value):
@@ -401,18 +372,10 @@ def project_notebooks():
         There are none, or the folder is somebody else's.
     """
     paths, project = notebooks(), project_folder()
-    with contextlib.suppress(OSError):
-        if re.search(r"^name *= *.gencap.$", (project / "pyproject.toml").read_text(encoding="utf-8"), re.M) and paths:
-            return paths
-    for path in paths:
-        with contextlib.suppress(ParameterError):
-            code = "\n".join(c.source for c in read_notebook(path).cells if c.cell_type == "code")
-            if re.search(r"\bgencap\b", code) or "profile" in parameters(path):
-                return paths
-    raise ParameterError(
-        f"no notebooks of gencap in {project / 'notebooks'}: looked for NN_name.ipynb, one of which names gencap or "
-        f"has a parameter profile, or beside which a pyproject.toml is named gencap; {len(paths)} others are there"
-    )
+    if any(re.search(rb"(import|from) gencap\b", path.read_bytes()) for path in paths):
+        return paths
+    looked = f"looked for NN_name.ipynb, one of which imports gencap; {len(paths)} others are there"
+    raise ParameterError(f"no notebooks of gencap in {project / 'notebooks'}: {looked}")
 
 
 def run_all(paths, profile="quick", jobs=None):
@@ -436,11 +399,8 @@ def run_all(paths, profile="quick", jobs=None):
         build/ cannot be written; nothing was started.
     """
     runs, stop = project_folder() / "build" / "runs", threading.Event()
-    try:
-        runs.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=runs).close()
-    except OSError as error:
-        raise OSError(f"nothing was started: {runs} cannot be written: {error}") from None
+    runs.mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=runs).close()  # an error here names the folder, and nothing was started
 
     def one(path):
         values = {}
@@ -459,67 +419,55 @@ def run_all(paths, profile="quick", jobs=None):
             raise
 
 
-@contextlib.contextmanager
-def cell_bar(path):
-    """A bar on stderr for a notebook's cells: the function of (cells done, cells in all) that moves it."""
-    from tqdm import tqdm
+class CellBar(tqdm):
+    """A bar on stderr for a notebook's cells."""
 
-    quiet = 0.1 if sys.stderr.isatty() else 30
-    with tqdm(desc=Path(path).stem, unit="cell", mininterval=quiet, dynamic_ncols=True) as bar:
+    def __init__(self, path):
+        quiet = 0.1 if sys.stderr.isatty() else 30
+        super().__init__(desc=Path(path).stem, unit="cell", mininterval=quiet, dynamic_ncols=True)
 
-        def show(done, total):
-            bar.total = total
-            bar.update(done - bar.n)
-
-        yield show
+    def show(self, done, total):
+        """Move the bar."""
+        self.total = total
+        self.update(done - self.n)
 
 
 def _run_apart(path, pairs, values, stop):
     """The record of a notebook, run in a process of its own unless it is finished; None if the event `stop` came."""
-    from tqdm import tqdm
-
     kept = kept_notebook(path, values)
     result = kept.with_name("run.json")
     if record := finished(path, values):
-        tqdm.write(f"{path.name}: unchanged since its last run", file=sys.stderr)
+        CellBar.write(f"{path.name}: unchanged since its last run", file=sys.stderr)
         if not kept.with_suffix(".html").exists():
             _write_page(kept, path.parent)
         return record
     result.unlink(missing_ok=True)
-    if stop.is_set():
-        return None
     command = [sys.executable, "-m", "gencap", "run", str(path), "--child"]
     command += [word for pair in pairs for word in ("-p", *pair)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     # A group of its own, on POSIX and on Windows: Ctrl-C reaches a child once, through us.
-    pipes |= {"start_new_session": True, "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-    process = subprocess.Popen(command, **pipes, env=os.environ | UTF8, encoding="utf-8", errors="replace")
-    said = []
-    with cell_bar(path) as show:
-
-        def listen():
-            for line in process.stdout:
-                if found := re.fullmatch(r"cell (\d+)/(\d+)\n", line):
-                    show(*map(int, found.groups()))
-                else:
-                    said.append(line)
-
-        # Read until the child ends, not until the pipe does: something it started may hold that open.
-        listener = threading.Thread(target=listen, daemon=True)
-        listener.start()
-        while process.poll() is None:
-            if stop.wait(0.1):
-                process.stdin.close()  # it ends by that, as it does when we are killed
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(20)
-                process.kill()
-        listener.join(1)
-    if stop.is_set():
-        return None
-    if record := read_record(result):
-        tqdm.write("".join(line for line in said if "is kept without its page" in line), sys.stderr, end="")
+    own = {"start_new_session": True, "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+    own |= {"stdin": subprocess.PIPE, "stderr": subprocess.STDOUT, "env": os.environ | UTF8}
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        open(Path(folder) / "said", "wb") as file,  # no pipe: something that the child started may hold that open
+        CellBar(path) as bar,
+    ):
+        process = subprocess.Popen(command, stdout=file, **own)
+        ended = False
+        while not ended:
+            ended = stop.wait(0.1) or process.poll() is not None
+            said = Path(file.name).read_text(encoding="utf-8", errors="replace")
+            for done, total in re.findall(r"^cell (\d+)/(\d+)\n", said, re.MULTILINE)[-1:]:
+                bar.show(int(done), int(total))
+        process.stdin.close()  # after an interruption it ends by that, as it does when we are killed
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(20)
+        process.kill()
+    if (record := read_record(result)) or stop.is_set():
+        CellBar.write("".join(re.findall(".* is kept without its page.*\n", said)), sys.stderr, end="")
         return record
-    record = _lost(path, values, "exit status", process.returncode, "".join(said).strip(), inputs(path, values))
+    said = re.sub(r"^cell \d+/\d+\n", "", said, flags=re.MULTILINE).strip()
+    record = _lost(path, values, "exit status", process.returncode, said, inputs(path, values))
     with contextlib.suppress(OSError):
         write_json(result, record)
     return record
@@ -540,7 +488,8 @@ def gather_claims(records):
     and does not count here.
     """
     merged = {}
-    for run_ in [r for r in records if r["status"] == "done"] + list(_full_runs(unchanged=True).values()):
+    unchanged = [record for record in _full_runs().values() if not record["stale"]]
+    for run_ in [r for r in records if r["status"] == "done"] + unchanged:
         for claim in run_["claims"]:
             key = claim["id"], Path(run_["notebook"]).name
             if claim["verdict"] != "needs data" or key not in merged:
@@ -551,20 +500,10 @@ def gather_claims(records):
     return sorted((c for c in merged.values() if c["id"] in order), key=lambda c: (order[c["id"]], c["notebook"]))
 
 
-def _full_runs(unchanged=False):
-    """The finished full-profile run in build/runs of each notebook: {notebook: record}."""
-    found = {}
-    for path in notebooks():
-        for record in sorted(_records(path), key=lambda r: r["started"]):
-            full = record["profile"] == "full" and record["changed"] == ["profile"] and record["status"] == "done"
-            if full and (not unchanged or _unchanged(path, record, record["parameters"])):
-                found[path.name] = record
-    return found
-
-
-def _records(path):
-    """What the runs of a notebook left: a list of records."""
-    return list(filter(None, map(read_record, run_folder(path, {}).parent.glob("*/run.json"))))
+def _full_runs():
+    """The last full-profile run in build/runs of each notebook, if it was finished: {notebook: record}."""
+    last = {path.name: last_record(path, ["full"]) for path in notebooks()}
+    return {name: record for name, record in last.items() if record and record["status"] == "done"}
 
 
 def _rule(id):
@@ -591,8 +530,7 @@ def keep():
 
     The record of a notebook that was not run again stays as it is; that of a notebook that is gone goes.
     """
-    before, here = _shipped(), {path.name for path in project_notebooks()}
-    runs = _full_runs().items()
+    before, here, runs = _shipped(), {path.name for path in project_notebooks()}, _full_runs().items()
     new = {name: _kept(r) for name, r in runs if r["started"] > before.get(name, {"started": ""})["started"]}
     records = {name: record for name, record in sorted((before | new).items()) if name in here}
     if records != before:
@@ -609,11 +547,10 @@ def full_claims():
         Like `gather_claims`, with "date" and "older": whether the library, the notebook's code or the claim's rule has
         changed since.
     """
-    runs, found = _shipped() | {name: _kept(r) for name, r in _full_runs(unchanged=True).items()}, []
+    runs, found = _shipped() | {name: _kept(r) for name, r in _full_runs().items() if not r["stale"]}, []
     for path in notebooks():
         if run_ := runs.get(path.name):
-            since = {"notebook": path.name, "profile": "full", "date": run_["started"][:10]}
-            since["versions"] = run_["versions"]
+            since = {"notebook": path.name, "date": run_["started"][:10], "versions": run_["versions"]}
             changed = not _unchanged(path, run_, {})
             found += [c | since | {"older": changed or c.get("rule") != _rule(c["id"])} for c in run_["claims"]]
     return [claim for claim in found if claim["id"] in claims.published()]
@@ -624,6 +561,7 @@ def last_record(path, profiles=("quick", "full")):
 
     Its "stale" says whether its inputs have changed since.
     """
-    found = [r for r in _records(path) if set(r["changed"]) <= {"profile"} and r["profile"] in profiles]
+    records = filter(None, map(read_record, run_folder(path, {}).parent.glob("*/run.json")))
+    found = [r for r in records if set(r["changed"]) <= {"profile"} and r["profile"] in profiles]
     latest = max(found, key=lambda r: r["started"], default=None)
     return latest and latest | {"stale": not _unchanged(path, latest, latest["parameters"])}

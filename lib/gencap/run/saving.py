@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import functools
 import html
 import io
 import json
@@ -63,11 +64,8 @@ def save_executed(path):
 
 def faults(notebook):
     """Return what shows, in words, that a notebook is not as `save_executed` left it; an empty list if nothing does."""
-    mark, state, found = notebook.metadata.get("gencap", {}), _state(notebook), []
-    if "sources" not in mark:
-        found.append("was not saved by gencap save")
-    elif mark["sources"] != _sources(notebook):
-        found.append("was edited after gencap save")
+    mark, state = notebook.metadata.get("gencap", {}).get("sources"), _state(notebook)
+    found = ["was edited after gencap save" if mark else "was not saved by gencap save"] * (mark != _sources(notebook))
     for number, cell in enumerate(notebook.cells):
         for data in (output.get("data", {}) for output in cell.get("outputs", [])):
             if VIEW in data and data[VIEW]["model_id"] not in state:
@@ -133,9 +131,7 @@ def shrink(notebook):
 def on_white(encoded):
     """A base64 picture as a Pillow image without transparency."""
     picture = Image.open(io.BytesIO(base64.b64decode(encoded))).convert("RGBA")
-    flat = Image.new("RGB", picture.size, "white")
-    flat.paste(picture, mask=picture.getchannel("A"))
-    return flat
+    return Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("RGB")
 
 
 def encoded(picture, kind, **options):
@@ -175,8 +171,7 @@ def page(path, folder):
                 return convert(body, displaystyle=display)
             return f"<code>{html.escape(body)}</code>"
 
-        def inline_math(self, body):
-            return self.block_math(body, display=False)
+        inline_math = functools.partialmethod(block_math, display=False)
 
         def latex_environment(self, name, body):
             return self.block_math(f"\\begin{{{name}}}{body}\\end{{{name}}}")
@@ -194,10 +189,8 @@ def page(path, folder):
     notebook = nbformat.read(path, as_version=4)
     finish_bars(notebook)
     notebook.metadata.pop("widgets", None)  # without their state the exporter shows the pictures of views
-    exporter = HTMLExporter(
-        extra_loaders=[FileSystemLoader(Path(__file__).parent)],
-        template_file="page.html.j2",
-        filters={"markdown2html": markdown2html},
-        log=logging.Logger("page", logging.ERROR),  # it counts the images without alternative text at every page
-    )
+    # Without a logger of ours it counts the images without alternative text at every page.
+    quiet = {"log": logging.Logger("page", logging.ERROR), "template_file": "page.html.j2"}
+    loaders, filters = [FileSystemLoader(Path(__file__).parent)], {"markdown2html": markdown2html}
+    exporter = HTMLExporter(extra_loaders=loaders, filters=filters, **quiet)
     return exporter.from_notebook_node(notebook, {"metadata": {"name": Path(path).stem}})[0]

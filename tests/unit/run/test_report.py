@@ -146,7 +146,7 @@ def test_what_is_older_than_its_inputs_is_marked_and_counted_apart(project, caps
     assert cells(page(project), "cc-085")[0] == ["reproduced"]
     assert "00_a: 2 s, of an older state: 1 refuted<" in page(project)
     lines = re.findall("<p>(0.*?)</p>", page(project))  # versions are those of the runs
-    assert len(lines) == 2 and "01_a: numpy 1.99.old" in lines and "python" in lines[0]
+    assert len(lines) == 2 and "01_a: numpy 1.99.old" in lines and "python" in "".join(lines)
 
 
 def test_a_page_whose_folder_or_notebook_is_gone_is_a_name_without_link(project):  # noqa: F811
