@@ -17,10 +17,9 @@ from ..trajectory import entropy_bits
 def _codes(name, labels):
     """Labels of any categorical kind (numbers or names) as 0..K-1."""
     labels = np.asarray(labels)
-    if labels.ndim != 1 or labels.size == 0:
-        raise ValueError(f"{name} must be a non-empty 1-D array of labels, got shape {labels.shape}")
-    if labels.dtype.kind == "f":
-        raise ValueError(f"{name} must be integers or names, got dtype {labels.dtype}")
+    if labels.ndim != 1 or labels.size == 0 or labels.dtype.kind == "f":
+        found = f"dtype {labels.dtype}, shape {labels.shape}"
+        raise ValueError(f"{name} must be a non-empty 1-D array of labels, integers or names, got {found}")
     try:
         return np.unique(labels, return_inverse=True)[1]
     except TypeError as error:
@@ -66,9 +65,9 @@ def align_labels(labels1, labels2, n_clusters=None):
     (names, codes2), targets = np.unique(labels2, return_inverse=True), np.unique(labels1)
     missing = max(names.size - targets.size, 0)
     check_size(f"the table of {names.size} x {targets.size} labels", (names.size, targets.size + missing))
-    if missing:  # more clusters than in labels1: the smallest names not taken there
-        candidates = np.arange(min(n_clusters, names.size + targets.size))
-        targets = np.append(targets, np.setdiff1d(candidates, targets)[:missing])
+    # Where there are more clusters than in labels1: the smallest names not taken there.
+    free = np.setdiff1d(np.arange(min(n_clusters, names.size + targets.size)), targets)
+    targets = np.append(targets, free[:missing])
     counts = np.pad(contingency_matrix(labels2, labels1), ((0, 0), (0, missing)))
     return targets[linear_sum_assignment(counts, maximize=True)[1]][codes2]
 

@@ -21,7 +21,6 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import KernelCenterer
-from tqdm.auto import tqdm
 
 from .. import checks
 from ..models.centroid import AnnealedKMeans
@@ -107,10 +106,8 @@ def effective_dimension(X, *, gram=False):
         X = X.toarray() if hasattr(X, "toarray") else X
         values = eigvalsh(KernelCenterer().fit_transform(X))
         if values[0] < -1e-8 * max(values[-1], 0.0) - 1e-300:
-            raise ValueError(
-                f"X has the eigenvalue {values[0]:.3g} after centring; accepted are inner products, whose eigenvalues "
-                "are >= 0 (constant_shift_embedding turns other similarities into vectors)"
-            )
+            accepted = "inner products, without any below 0 (constant_shift_embedding makes vectors of others)"
+            raise ValueError(f"X has the eigenvalue {values[0]:.3g} after centring; accepted are {accepted}")
     else:
         X = checks.check_vectors("X", X)
         X = X - X.mean(axis=0)
@@ -323,33 +320,28 @@ def compare_criteria(
     kmeans = KMeans(n_init=5, random_state=seed)
     mixture = GaussianMixture(covariance_type=covariance_type, n_init=2, random_state=seed)
     models = [clone(kmeans).set_params(n_clusters=k) for k in offered]
-    options = {"n_repeats": n_repeats, "progress": False}
-    with one_thread(), tqdm(total=5, desc="criteria", disable=not progress, leave=False) as bar:
+    options = {"n_repeats": n_repeats, "progress": progress}
+    with one_thread():
         fits = [clone(mixture).set_params(n_components=k).fit(X) for k in offered]
         add("AIC, mixture", [fit.aic(X) for fit in fits], "nats")
         add("BIC, mixture", [fit.bic(X) for fit in fits], "nats")
         labels = [model.fit(X).labels_ for model in models]
         add("BIC, k-means as printed", [kmeans_bic(c, X, entropy=False) for c in labels], "nats")
         add("BIC, k-means with entropy", [kmeans_bic(c, X) for c in labels], "nats")
-        bar.update()
         gap = gap_statistic(X, offered, random_state=rngs[2], **options)
         add("gap, largest", gap.gaps, "nats", "highest")
         add("gap, one standard error", gap.gaps, "nats", "first within an error", gap.one_standard_error)
-        bar.update()
         if max(offered) > 1:
             splits = {"n_repeats": n_repeats, "random_state": rngs[3]}
             found = [instability(model, X, **splits).value if model.n_clusters > 1 else np.nan for model in models]
             add("instability", found, "of guessing")
-        bar.update()
         names = {"nearest_cluster": "nearest centroid", "soft": "soft"}
         costs = select_by_transfer_cost(kmeans, X, offered, mapping=tuple(names), random_state=rngs[4], **options)
         for mapping, name in names.items():
             add(f"transfer, k-means {name}", costs[mapping].median, "squared distance")
         costs = select_by_transfer_cost(mixture, X, offered, random_state=rngs[4], **options)
         add("transfer, mixture", costs.median, "nats per object")
-        bar.update()
         # Restarts of annealing find the same path; those of k-means above do not.
-        found = select_n_clusters(AnnealedKMeans(random_state=seed), X1, X2, offered, progress=False)
+        found = select_n_clusters(AnnealedKMeans(random_state=seed), X1, X2, offered, progress=progress)
         add("capacity", found.capacities, "bits per object", "smallest within .02", found.n_clusters)
-        bar.update()
     return pd.DataFrame(rows, columns=["criterion", "n_clusters", *offered, "rule", "unit"]).set_index("criterion")

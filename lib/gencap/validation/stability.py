@@ -15,6 +15,8 @@ from .agreement import align_labels
 from .selection import twin
 from .transfer import coldest_labels, transfer_labels
 
+ORDERS = ("n_clusters", "n_components")
+
 
 @dataclass(frozen=True)
 class Instability:
@@ -87,14 +89,11 @@ def relative_instability(labels1, labels2, n_clusters, *, n_repeats=20, random_s
 def _relative(found, n_objects, n_clusters, n_repeats, random_state):
     rng = checks.generator(random_state)
     drawn = rng.integers(n_clusters, size=(checks.check_integer("n_repeats", n_repeats), 2, n_objects))
-    guessing = float(np.mean([disagreement(*pair, n_clusters) for pair in drawn]))
-    value = float(np.mean(found))
+    guessing, value = float(np.mean([disagreement(*pair, n_clusters) for pair in drawn])), float(np.mean(found))
     if guessing == 0:
-        warnings.warn(
-            f"instability is undefined for n_clusters={n_clusters} and {n_objects} objects: after renaming, random "
-            "labels never disagree",
-            stacklevel=3,
-        )
+        reason = "after renaming, random labels never disagree"
+        found = f"instability is undefined for n_clusters={n_clusters} and {n_objects} objects"
+        warnings.warn(f"{found}: {reason}", stacklevel=3)
     return Instability(value / guessing if guessing else np.nan, value, guessing)
 
 
@@ -143,15 +142,11 @@ def instability(model, X, X2=None, *, n_repeats=10, per_object=None, random_stat
     >>> gc.instability(gc.AnnealedKMeans(2, random_state=0), X, n_repeats=2, random_state=0).value
     0.0
     """
-    names = [name for name in ("n_clusters", "n_components") if hasattr(model, name)]
-    if not names:
-        raise ValueError(f"model {type(model).__name__} has neither n_clusters nor n_components")
+    pairwise, names = get_tags(model).input_tags.pairwise, [name for name in ORDERS if hasattr(model, name)]
+    if not names or not any(hasattr(model, way) for way in ("predict", "potentials")):
+        accepted = "n_clusters or n_components, and predict or potentials to carry labels over"
+        raise ValueError(f"model is {type(model).__name__}, accepted are models that have {accepted}")
     n_clusters = checks.check_integer(names[0], getattr(model, names[0]))
-    pairwise = get_tags(model).input_tags.pairwise
-    if not pairwise and not hasattr(model, "predict") and not hasattr(model, "potentials"):
-        raise ValueError(
-            f"model {type(model).__name__} has neither predict nor potentials, to carry labels over to new vectors"
-        )
     rng = checks.generator(random_state)
     checks.check_same_order("X2", X2, "X", X)
     check, dtype = (checks.check_similarity, np.float32) if pairwise else (checks.check_vectors, np.float64)
