@@ -27,7 +27,26 @@ def _codes(name, labels):
 
 
 def contingency(name1, labels1, name2, labels2):
-    """Joint counts (K1, K2) of two labelings of the same objects."""
+    """Joint counts of two labelings of the same objects.
+
+    Parameters
+    ----------
+    name1 : str
+        What a message calls the first labels.
+    labels1 : array_like of int or str, shape (N,)
+    name2 : str
+    labels2 : array_like of int or str, shape (N,)
+
+    Returns
+    -------
+    ndarray of int, shape (K1, K2)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.metrics.contingency("labels", [0, 0, 1], "reference", ["a", "b", "b"]).tolist()
+    [[1, 1], [0, 1]]
+    """
     check_same_order(name2, labels2, name1, labels1)
     first, second = _codes(name1, labels1), _codes(name2, labels2)
     if first.size != second.size:
@@ -55,6 +74,12 @@ def align_labels(labels1, labels2, n_clusters=None):
     ------
     ValueError
         Different lengths, or labels outside 0..K-1.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.align_labels([0, 0, 1, 1], [1, 1, 0, 1]).tolist()
+    [0, 0, 1, 0]
     """
     if n_clusters is not None:
         n_clusters = check_integer("n_clusters", n_clusters)
@@ -77,9 +102,23 @@ def matched_precision(labels, reference):
 
     With more clusters than classes the objects of unmatched clusters count as wrong.
 
+    Parameters
+    ----------
+    labels, reference : array_like of int or str, shape (N,)
+
+    Returns
+    -------
+    float
+
     References
     ----------
     Document 001, Eq 8.1.1 with the correspondence by the Hungarian method.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.metrics.matched_precision([0, 0, 1, 1], ["b", "b", "a", "b"])
+    0.75
     """
     counts = contingency("labels", labels, "reference", reference)
     return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / counts.sum())
@@ -87,6 +126,14 @@ def matched_precision(labels, reference):
 
 def normalized_mutual_information(labels, reference):
     """I(labels; reference) / H(reference), in [0, 1]; not symmetric: more clusters are not punished.
+
+    Parameters
+    ----------
+    labels, reference : array_like of int or str, shape (N,)
+
+    Returns
+    -------
+    float
 
     Raises
     ------
@@ -96,6 +143,12 @@ def normalized_mutual_information(labels, reference):
     References
     ----------
     Document 001, Eq 8.1.2.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> round(gc.metrics.normalized_mutual_information([0, 1, 2, 3], ["a", "a", "b", "b"]), 6)
+    1.0
     """
     if contingency("labels", labels, "reference", reference).shape[1] == 1:
         raise ValueError("reference has a single class, so H(reference) = 0; accepted are two and more classes")
@@ -105,9 +158,23 @@ def normalized_mutual_information(labels, reference):
 def variation_of_information(labels1, labels2):
     """H(1|2) + H(2|1) = 2 H(1,2) - H(1) - H(2) in bits: a metric on clusterings, at most log2 N.
 
+    Parameters
+    ----------
+    labels1, labels2 : array_like of int or str, shape (N,)
+
+    Returns
+    -------
+    float
+
     References
     ----------
     Document 001, section 3.4.1.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.metrics.variation_of_information([0, 1, 0, 1], [0, 0, 1, 1])
+    2.0
     """
     counts = contingency("labels1", labels1, "labels2", labels2)
     first, second, joint = (entropy(n, base=2) for n in (counts.sum(axis=1), counts.sum(axis=0), counts.ravel()))
@@ -126,6 +193,12 @@ def coclustering(assignments):
     -------
     ndarray, shape (N, N)
         Symmetric, diagonal 1; entries 0 and 1 for hard labels.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.metrics.coclustering([0, 1, 0]).tolist()
+    [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
     """
     assignments = np.asarray(assignments)
     if assignments.ndim == 2:

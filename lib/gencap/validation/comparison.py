@@ -10,7 +10,6 @@ the table is the same for any number of workers; and with a folder every finishe
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -110,21 +109,6 @@ def _settings(models):
     return settings
 
 
-def _sources(X, protocol, measures, n_repeats):
-    """Functions (protocol, random_state) -> Views, one for every split, and dict measure -> protocol."""
-    single = isinstance(measures, str) or not isinstance(measures, Iterable)
-    names = [check_option("measure", measure, MEASURES) for measure in ([measures] if single else measures)]
-    if not names:
-        raise ValueError("measures is empty, accepted is one measure or more")
-    ways = dict(measures) if isinstance(measures, Mapping) else dict.fromkeys(names, protocol)
-    X = [X] if isinstance(X, Views) else X
-    if isinstance(X, Sequence) and X and all(isinstance(views, Views) for views in X):
-        if isinstance(measures, Mapping):
-            raise ValueError("measures with protocols beside Views, accepted are names: the views' own are used")
-        return [lambda _, __, views=views: views for views in X], ways
-    return [partial(make_views, check_vectors("X", X))] * check_integer("n_repeats", n_repeats), ways
-
-
 def compare_models(
     models, X, n_clusters=range(2, 16), *, measures=("correlation",), protocol="random_split", n_repeats=10, null=None,
     n_nulls=1, per_object=None, n_jobs=None, folder=None, random_state=0, progress=True,
@@ -187,8 +171,16 @@ def compare_models(
     >>> found.table.shape[0], found.ranking().n_clusters.tolist()
     (6, [3, 3])
     """
-    settings, offered = _settings(models), check_offered(n_clusters)
-    sources, ways = _sources(X, protocol, measures, n_repeats)
+    settings, offered, own = _settings(models), check_offered(n_clusters), isinstance(measures, Mapping)
+    single = isinstance(measures, str) or not isinstance(measures, Iterable)
+    names = [check_option("measure", measure, MEASURES) for measure in ([measures] if single else measures)]
+    ways = dict(measures) if own else dict.fromkeys(names, protocol)
+    X = [X] if isinstance(X, Views) else X
+    split_before = isinstance(X, Sequence) and len(X) > 0 and all(isinstance(views, Views) for views in X)
+    if not names or (own and split_before):
+        raise ValueError(f"measures={measures!r}, accepted are one and more, and beside Views without protocols")
+    n_splits = len(X) if split_before else check_integer("n_repeats", n_repeats)
+    X = X if split_before else check_vectors("X", X)
     check_option("null", null, (None, *NULLS))
     n_nulls = 0 if null is None else check_integer("n_nulls", n_nulls)
     seed = np.random.SeedSequence(check_seed(random_state)).entropy
@@ -199,8 +191,8 @@ def compare_models(
         return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))
 
     def tasks():
-        for split, source in enumerate(sources):
-            real = {way: source(way, rng(split, 0)) for way in dict.fromkeys(ways.values())}
+        for split in range(n_splits):
+            real = {way: X[split] if split_before else make_views(X, way, rng(split, 0)) for way in {*ways.values()}}
             for number, (measure, way) in product(range(n_nulls + 1), ways.items()):
                 views = real[way]
                 if number:  # every measure sees the same null table
@@ -211,7 +203,7 @@ def compare_models(
                     places.append(place | point)
                     yield model, views, measure, offered, relative, per_object
 
-    total = len(sources) * (n_nulls + 1) * len(ways) * len(settings)
+    total = n_splits * (n_nulls + 1) * len(ways) * len(settings)
     found = evaluate_all(tasks(), total, folder, n_jobs=n_jobs, progress=progress, desc="capacities")
     rows = [place | row for place, done in zip(places, found, strict=True) for row in done]
     others = dict.fromkeys(key for _, _, point, _ in settings for key in point if not key.endswith("shift"))

@@ -41,6 +41,16 @@ def aic(log_likelihood, n_parameters):
         Maximised natural-log likelihood of all objects together.
     n_parameters : int or array_like
         Number of free parameters p.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> float(gc.aic(-100.0, 6))
+    212.0
     """
     return -2.0 * np.asarray(log_likelihood) + 2.0 * np.asarray(n_parameters)
 
@@ -56,6 +66,16 @@ def bic(log_likelihood, n_parameters, n_objects):
         Number of free parameters p.
     n_objects : int
         N.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> round(float(gc.bic(-100.0, 6, 150)), 2)
+    230.06
     """
     n_objects = checks.check_integer("n_objects", n_objects)
     return -2.0 * np.asarray(log_likelihood) + np.asarray(n_parameters) * np.log(n_objects)
@@ -74,9 +94,19 @@ def description_length(log_likelihood, n_parameters, n_objects):
     n_parameters : int or array_like
     n_objects : int
 
+    Returns
+    -------
+    float or ndarray
+
     References
     ----------
     Document 004, section 7.1.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> round(float(gc.description_length(-100.0, 6, 150)), 2)
+    165.96
     """
     return bic(log_likelihood, n_parameters, n_objects) / (2 * np.log(2))
 
@@ -100,6 +130,12 @@ def effective_dimension(X, *, gram=False):
         All objects are equal; or the centred matrix has a negative eigenvalue, so it holds no inner products. (A zero
         diagonal makes the trace 0; a constant on the diagonal moves every eigenvalue. `constant_shift_embedding`
         gives vectors for such similarities.)
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.effective_dimension([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
+    2.0
     """
     if gram:
         X = checks.check_similarity("X", X, np.float64)
@@ -143,6 +179,13 @@ def kmeans_bic(labels, X, *, n_dimensions=None, entropy=True):
     References
     ----------
     Document 004, section 7.1 (k' = number of clusters times number of dimensions).
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X = [[0.0], [2.0], [10.0], [12.0]]
+    >>> gc.kmeans_bic([0, 0, 1, 1], X) < gc.kmeans_bic([0, 0, 0, 0], X)
+    True
     """
     X = checks.check_vectors("X", X)
     labels = np.unique(checks.check_labels("labels", labels, len(X)), return_inverse=True)[1]
@@ -297,6 +340,14 @@ def compare_criteria(
     References
     ----------
     Document 004, section 7; document 002.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.repeat([[0.0, 0], [8, 0]], 20, axis=0) + np.random.default_rng(0).random((40, 2))
+    >>> found = gc.compare_criteria(X, None, [1, 2], n_repeats=2, random_state=0, progress=False)
+    >>> int(found.n_clusters["BIC, mixture"])
+    2
     """
     checks.check_same_order("X2", X2, "X", X)
     X = checks.check_vectors("X", X)

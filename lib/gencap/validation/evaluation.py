@@ -64,16 +64,16 @@ def evaluate(model, pair, *, per_object=None):
     -------
     Evaluation
 
+    Raises
+    ------
+    TypeError
+        A model without `anneal`, or not two data sets.
+
     Notes
     -----
     The grid runs from .8 to 40 temperature units, to 160 if the information still rises at its cold end, and from .02
     if the views are frozen apart already at its hot end. The second view has a random state of its own,
     derived from the model's.
-
-    Raises
-    ------
-    TypeError
-        A model without `anneal`, or not two data sets.
 
     References
     ----------

@@ -35,6 +35,12 @@ def permuted_table(X, random_state=None):
     Returns
     -------
     ndarray, shape (N, D)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.permuted_table([[1.0, 2.0, 3.0]], random_state=0).sum()
+    np.float64(6.0)
     """
     return generator(random_state).permuted(check_vectors("X", X), axis=1)
 
@@ -51,6 +57,12 @@ def gaussian_table(X, random_state=None):
     Returns
     -------
     ndarray, shape (N, D)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.gaussian_table([[1.0, 2.0], [3.0, 5.0]], random_state=0).shape
+    (2, 2)
     """
     X = check_vectors("X", X)
     if len(X) < 2:
@@ -79,7 +91,7 @@ def null_views(views, null, measure, rng):
 class CapacityNull:
     """Capacities of data beside those of tables without clusters; see `capacity_null`.
 
-    Attributes
+    Parameters
     ----------
     kind : {"permuted", "gaussian"}
     n_clusters : ndarray of int, shape (L,)
@@ -87,6 +99,9 @@ class CapacityNull:
         Capacity of the data, bits per object.
     null : ndarray, shape (R, L)
         Capacities of R null tables.
+
+    Attributes
+    ----------
     mean, spread : ndarray, shape (L,)
         Mean of the null, and its standard deviation; NaN with one repeat.
     excess : ndarray, shape (L,)
@@ -95,6 +110,12 @@ class CapacityNull:
         (1 + #{null >= observed}) / (R + 1) for every number of clusters.
     p_value_max : float
         The same for the largest capacity over all numbers of clusters, so that choosing among them is paid for.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.CapacityNull("permuted", np.array([2]), np.array([1.0]), np.array([[0.1], [0.3], [0.2]])).p_value
+    array([0.25])
     """
 
     kind: str

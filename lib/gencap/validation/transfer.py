@@ -55,6 +55,14 @@ def transfer_costs(trajectory, X2):
         `trajectory` is not a Trajectory.
     ValueError
         It has no centroids, or X2 has another shape than data set 1.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X1 = np.array([[0.0], [2.0], [10.0], [12.0]])
+    >>> run = gc.AnnealedKMeans(2, random_state=0).anneal(X1)
+    >>> round(float(gc.transfer_costs(run, X1 + 1)[-1]), 3)
+    2.0
     """
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"trajectory must be a Trajectory, got {type(trajectory).__name__}")
@@ -84,6 +92,13 @@ def coldest_labels(model, X, per_object=None):
     Returns
     -------
     ndarray of int, shape (N,)
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2), np.ones((3, 3))) - 0.5
+    >>> len(set(gc.coldest_labels(gc.CorrelationClustering(2, random_state=0), X)))
+    2
     """
     if hasattr(model, "coldest_labels"):
         return model.coldest_labels(X, **(per_object or {}))
@@ -121,6 +136,13 @@ def transfer_labels(model, X2):
     ------
     ValueError
         Shapes that do not fit, NaN or infinite values, a model without potentials or centroids.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> model = gc.AnnealedKMeans(2, random_state=0).fit([[0.0], [2.0], [10.0], [12.0]])
+    >>> bool((gc.transfer_labels(model, [[1.0], [11.0]]) == model.labels_[[0, 2]]).all())
+    True
     """
     h = potentials(model, X2)
     return np.where(np.bincount(model.labels_, minlength=h.shape[1]) > 0, h, np.inf).argmin(axis=1)
@@ -157,6 +179,14 @@ def mapping_probabilities(model, X1, X2, *, mapping="nearest_cluster", factor=0.
     ------
     ValueError
         Unknown mapping, shapes that do not fit ("identity": N1 = N2, "hungarian": N2 <= N1), factor < 0.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X1 = [[0.0], [2.0], [10.0], [12.0]]
+    >>> model = gc.AnnealedKMeans(2, random_state=0).fit(X1)
+    >>> gc.mapping_probabilities(model, X1, [[1.0], [3.0]]).sum(axis=1).tolist()
+    [1.0, 1.0]
     """
     checks.check_option("mapping", mapping, MAPPINGS)
     X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)

@@ -292,7 +292,7 @@ def test_interrupted_by_the_keyboard_with_two_workers(tmp_path):
         (dict(models={"CC": (CC, {"shift": [0], "relative_shift": [0]})}), ValueError, "and one of the shifts"),
         (dict(models={"NC": (gc.NormalizedCut(), {"relative_shift": [0]})}), ValueError, "models with a shift"),
         (dict(X=np.full((8, 6), np.nan)), ValueError, "X holds NaN"),
-        (dict(measures=()), ValueError, "measures is empty"),
+        (dict(measures=()), ValueError, r"measures=\(\), accepted are one and more"),
         (dict(measures="cosine"), ValueError, "measure='cosine'"),
         (dict(measures={"path": "halves"}), ValueError, "protocol='halves'"),
         (dict(X=interleave(planted()), measures={"path": "interleave"}), ValueError, "beside Views"),
