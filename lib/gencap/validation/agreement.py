@@ -17,10 +17,9 @@ from ..trajectory import entropy_bits
 def _codes(name, labels):
     """Labels of any categorical kind (numbers or names) as 0..K-1."""
     labels = np.asarray(labels)
-    if labels.ndim != 1 or labels.size == 0:
-        raise ValueError(f"{name} must be a non-empty 1-D array of labels, got shape {labels.shape}")
-    if labels.dtype.kind == "f":
-        raise ValueError(f"{name} must be integers or names, got dtype {labels.dtype}")
+    if labels.ndim != 1 or labels.size == 0 or labels.dtype.kind == "f":
+        found = f"dtype {labels.dtype}, shape {labels.shape}"
+        raise ValueError(f"{name} must be a non-empty 1-D array of labels, integers or names, got {found}")
     try:
         return np.unique(labels, return_inverse=True)[1]
     except TypeError as error:
@@ -28,7 +27,26 @@ def _codes(name, labels):
 
 
 def contingency(name1, labels1, name2, labels2):
-    """Joint counts (K1, K2) of two labelings of the same objects."""
+    """Joint counts of two labelings of the same objects.
+
+    Parameters
+    ----------
+    name1 : str
+        What a message calls the first labels.
+    labels1 : array_like of int or str, shape (N,)
+    name2 : str
+    labels2 : array_like of int or str, shape (N,)
+
+    Returns
+    -------
+    ndarray of int, shape (K1, K2)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.metrics.contingency("labels", [0, 0, 1], "reference", ["a", "b", "b"]).tolist()
+    [[1, 1], [0, 1]]
+    """
     check_same_order(name2, labels2, name1, labels1)
     first, second = _codes(name1, labels1), _codes(name2, labels2)
     if first.size != second.size:
@@ -56,6 +74,12 @@ def align_labels(labels1, labels2, n_clusters=None):
     ------
     ValueError
         Different lengths, or labels outside 0..K-1.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.align_labels([0, 0, 1, 1], [1, 1, 0, 1]).tolist()
+    [0, 0, 1, 0]
     """
     if n_clusters is not None:
         n_clusters = check_integer("n_clusters", n_clusters)
@@ -66,9 +90,9 @@ def align_labels(labels1, labels2, n_clusters=None):
     (names, codes2), targets = np.unique(labels2, return_inverse=True), np.unique(labels1)
     missing = max(names.size - targets.size, 0)
     check_size(f"the table of {names.size} x {targets.size} labels", (names.size, targets.size + missing))
-    if missing:  # more clusters than in labels1: the smallest names not taken there
-        candidates = np.arange(min(n_clusters, names.size + targets.size))
-        targets = np.append(targets, np.setdiff1d(candidates, targets)[:missing])
+    # Where there are more clusters than in labels1: the smallest names not taken there.
+    free = np.setdiff1d(np.arange(min(n_clusters, names.size + targets.size)), targets)
+    targets = np.append(targets, free[:missing])
     counts = np.pad(contingency_matrix(labels2, labels1), ((0, 0), (0, missing)))
     return targets[linear_sum_assignment(counts, maximize=True)[1]][codes2]
 
@@ -78,9 +102,23 @@ def matched_precision(labels, reference):
 
     With more clusters than classes the objects of unmatched clusters count as wrong.
 
+    Parameters
+    ----------
+    labels, reference : array_like of int or str, shape (N,)
+
+    Returns
+    -------
+    float
+
     References
     ----------
     Document 001, Eq 8.1.1 with the correspondence by the Hungarian method.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.metrics.matched_precision([0, 0, 1, 1], ["b", "b", "a", "b"])
+    0.75
     """
     counts = contingency("labels", labels, "reference", reference)
     return float(counts[linear_sum_assignment(counts, maximize=True)].sum() / counts.sum())
@@ -88,6 +126,14 @@ def matched_precision(labels, reference):
 
 def normalized_mutual_information(labels, reference):
     """I(labels; reference) / H(reference), in [0, 1]; not symmetric: more clusters are not punished.
+
+    Parameters
+    ----------
+    labels, reference : array_like of int or str, shape (N,)
+
+    Returns
+    -------
+    float
 
     Raises
     ------
@@ -97,6 +143,12 @@ def normalized_mutual_information(labels, reference):
     References
     ----------
     Document 001, Eq 8.1.2.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> round(gc.metrics.normalized_mutual_information([0, 1, 2, 3], ["a", "a", "b", "b"]), 6)
+    1.0
     """
     if contingency("labels", labels, "reference", reference).shape[1] == 1:
         raise ValueError("reference has a single class, so H(reference) = 0; accepted are two and more classes")
@@ -106,9 +158,23 @@ def normalized_mutual_information(labels, reference):
 def variation_of_information(labels1, labels2):
     """H(1|2) + H(2|1) = 2 H(1,2) - H(1) - H(2) in bits: a metric on clusterings, at most log2 N.
 
+    Parameters
+    ----------
+    labels1, labels2 : array_like of int or str, shape (N,)
+
+    Returns
+    -------
+    float
+
     References
     ----------
     Document 001, section 3.4.1.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.metrics.variation_of_information([0, 1, 0, 1], [0, 0, 1, 1])
+    2.0
     """
     counts = contingency("labels1", labels1, "labels2", labels2)
     first, second, joint = (entropy(n, base=2) for n in (counts.sum(axis=1), counts.sum(axis=0), counts.ravel()))
@@ -127,6 +193,12 @@ def coclustering(assignments):
     -------
     ndarray, shape (N, N)
         Symmetric, diagonal 1; entries 0 and 1 for hard labels.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.metrics.coclustering([0, 1, 0]).tolist()
+    [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
     """
     assignments = np.asarray(assignments)
     if assignments.ndim == 2:

@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import xlogy
 from scipy.stats import entropy as entropy_of
 
-from ..checks import check_integer, check_labels, check_option, check_same_order
+from ..checks import check_integer, check_labels, check_option, check_same_order, check_same_shape
 from ..kernels.capacity import mean_log_overlap
 from ..trajectory import ENTROPIES, Trajectory
 from .agreement import align_labels
@@ -27,9 +27,9 @@ ABOVE = 0.01  # bits by which rounding may lift a capacity above log2 of the dis
 
 @dataclass(eq=False, repr=False)
 class Capacity:
-    """Capacity of two annealing runs and the curve it is the maximum of.
+    """Capacity of two annealing runs and the curve it is the maximum of; see `generalization_capacity`.
 
-    Attributes
+    Parameters
     ----------
     value : float
         max(0, max J), bits per object.
@@ -43,6 +43,12 @@ class Capacity:
         Distinct clusters of data set 1 at the optimum.
     permutations : ndarray of int, shape (T, K)
         Cluster of data set 2 that corresponds to each cluster of data set 1.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.Capacity(1.5, 0, 0.25, [0.25], [1.5], [-0.1], 1.6, 4, [[0, 1, 2, 3]])
+    Capacity(1.500 bits per object at beta=0.25, 4 clusters)
     """
 
     value: float
@@ -60,21 +66,14 @@ class Capacity:
 
 
 def _check_pair(first, second):
-    for name, run in (("t1", first), ("t2", second)):
-        if not isinstance(run, Trajectory):
-            raise TypeError(f"{name} must be a Trajectory, got {type(run).__name__}")
-    if first.probabilities.shape != second.probabilities.shape:
-        raise ValueError(
-            "t1 and t2 must have the same (steps, objects, clusters), "
-            f"got {first.probabilities.shape} and {second.probabilities.shape}"
-        )
+    if not isinstance(first, Trajectory) or not isinstance(second, Trajectory):
+        raise TypeError(f"t1 and t2 are {type(first).__name__} and {type(second).__name__}, accepted are Trajectories")
+    check_same_shape("t2 (steps, objects, clusters)", second.probabilities, "t1", first.probabilities)
     check_same_order("t2", second, "t1", first)
     ratio = second.betas / first.betas
     if ratio.min() < 0.8 or ratio.max() > 1.25:
-        raise ValueError(
-            f"betas of t2 / betas of t1 lie in {ratio.min():.3g}..{ratio.max():.3g}, accepted is 0.8..1.25: "
-            "anneal both data sets on one grid (betas=t1.betas)"
-        )
+        found = f"betas of t2 / betas of t1 lie in {ratio.min():.3g}..{ratio.max():.3g}"
+        raise ValueError(f"{found}, accepted is 0.8..1.25: anneal both data sets on one grid (betas=t1.betas)")
 
 
 def generalization_capacity(t1, t2, *, entropy=None):
@@ -114,6 +113,14 @@ def generalization_capacity(t1, t2, *, entropy=None):
     -mean_i log2 of the denominator, or that with the data sets exchanged, whichever is larger. For hard clusters it is
     never less than H, for equally large ones it is log2 K: it decides where all objects share one uneven distribution,
     or where a colder step has more clusters than the step at hand.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2), np.ones((4, 4))) - 0.5
+    >>> run = gc.CorrelationClustering(2, random_state=0).anneal(X)
+    >>> round(gc.generalization_capacity(run, run).value, 2)
+    1.0
     """
     _check_pair(t1, t2)
     entropy = check_option("entropy", t1.capacity_entropy if entropy is None else entropy, ENTROPIES)
@@ -124,20 +131,16 @@ def generalization_capacity(t1, t2, *, entropy=None):
         permutations[t] = linear_sum_assignment(P1.T @ P2, maximize=True)[1]
         h1, h2 = (np.empty((0, 0)) if run.potentials is None else run.potentials[t] for run in (t1, t2))
         stability[t] = mean_log_overlap(P1, P2, permutations[t], h1, t1.betas[t], h2, t2.betas[t]) / np.log(2)
-    entropies = np.array(
-        [min(t1.entropy(t if entropy == "same" else -1), _surprise(t1, t2, t, permutations[t])) for t in range(steps)]
-    )
-    curve = entropies + stability
-    if n_clusters == 1:
-        curve[:] = 0.0  # exactly: one cluster carries nothing, and rounding must not say otherwise
+    at = range(steps) if entropy == "same" else [-1] * steps
+    entropies = [min(t1.entropy(at[t]), _surprise(t1, t2, t, permutations[t])) for t in range(steps)]
+    # One cluster carries exactly nothing, and rounding must not say otherwise.
+    curve = np.array(entropies) + stability if n_clusters > 1 else np.zeros(steps)
     best = int(np.argmax(curve))
     limit = np.log2(max(t1.n_distinct(best), t2.n_distinct(best)))
     if curve[best] > limit + ABOVE:
-        raise ValueError(
-            f"entropy={entropy!r} gives {curve[best]:.3f} bits at step {best} (beta={t1.betas[best]:.4g}), where the "
-            f"assignments tell apart {2**limit:.3g} clusters, {limit:.3f} bits; accepted are potentials and "
-            "probabilities of one run"
-        )
+        found = f"entropy={entropy!r} gives {curve[best]:.3f} bits at step {best} (beta={t1.betas[best]:.4g})"
+        told = f"where the assignments tell apart {2**limit:.3g} clusters, {limit:.3f} bits"
+        raise ValueError(f"{found}, {told}; accepted are potentials and probabilities of one run")
     value, beta, H = max(0.0, float(curve[best])), float(t1.betas[best]), float(entropies[best])
     return Capacity(value, best, beta, t1.betas, curve, stability, H, t1.n_effective(best), permutations)
 
@@ -146,9 +149,7 @@ def _surprise(t1, t2, t, permutation):
     """-mean_i log2 of the overlap of one data set at step t with the cluster weights of the other, the larger; bits."""
     P1, P2 = t1.probabilities[t], t2.probabilities[t][:, permutation]
     with np.errstate(divide="ignore"):  # clusters that the other leaves empty surprise without bound
-        return max(
-            float(-np.log2(P @ other.mean(axis=0, dtype=np.float64)).mean()) for P, other in ((P1, P2), (P2, P1))
-        )
+        return max(float(-np.log2(P @ Q.mean(axis=0, dtype=np.float64)).mean()) for P, Q in ((P1, P2), (P2, P1)))
 
 
 def hamming_capacity(labels1, labels2, n_clusters):
@@ -171,6 +172,12 @@ def hamming_capacity(labels1, labels2, n_clusters):
     ------
     ValueError
         Labels of different lengths, or outside 0..K-1.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.hamming_capacity([0, 0, 1, 1], [1, 1, 0, 0], 2)
+    1.0
     """
     n_clusters = check_integer("n_clusters", n_clusters)
     check_same_order("labels2", labels2, "labels1", labels1)
@@ -178,7 +185,7 @@ def hamming_capacity(labels1, labels2, n_clusters):
     agreed = (align_labels(labels1, labels2, n_clusters) == labels1).mean()
     if n_clusters == 1:
         return 0.0
-    return max(0.0, float(entropy_of(np.bincount(labels1)) + stay_or_err(1 - agreed, n_clusters)) / np.log(2))
+    return max(0.0, float((entropy_of(np.bincount(labels1)) + stay_or_err(1 - agreed, n_clusters)) / np.log(2)))
 
 
 def stay_or_err(delta, n_clusters):

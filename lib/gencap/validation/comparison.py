@@ -10,7 +10,6 @@ the table is the same for any number of workers; and with a folder every finishe
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -19,9 +18,9 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
-from ..checks import check_integer, check_offered, check_option, check_seed
+from ..checks import check_integer, check_offered, check_option, check_seed, check_vectors
 from ..views.protocols import MEASURES, Views
-from .evaluation import RESULTS, check_folder, check_table, evaluate_all, make_views
+from .evaluation import RESULTS, evaluate_all, make_views
 from .nulls import NULLS, null_views
 from .selection import check_model
 
@@ -97,57 +96,23 @@ def _settings(models):
         raise TypeError(f"models={models!r} must be a non-empty dict name (str) -> model or (model, grid)")
     settings = []
     for name, given in models.items():
-        if isinstance(given, tuple) and len(given) != 2:
-            raise ValueError(f"models[{name!r}] is a tuple of {len(given)}, accepted are a model or (model, grid)")
-        model, grid = given if isinstance(given, tuple) else (given, {})
+        model, grid = given if isinstance(given, tuple) and len(given) == 2 else (given, {})
         check_model(model)
         known = (model.get_params().keys() - {"n_clusters"}) | {"relative_shift"}
-        if not isinstance(grid, Mapping) or grid.keys() - known:
-            raise ValueError(f"grid of {name!r} is {grid!r}, accepted is a dict with keys among {sorted(known)}")
-        if {"shift", "relative_shift"} <= grid.keys():
-            raise ValueError(f"grid of {name!r} has shift and relative_shift, accepted is one of them")
+        if not isinstance(grid, Mapping) or grid.keys() - known or {"shift", "relative_shift"} <= grid.keys():
+            accepted = f"a dict with keys among {sorted(known)}, and one of the shifts"
+            raise ValueError(f"grid of {name!r} is {grid!r}, accepted is {accepted}")
         for point in ParameterGrid(dict(grid)):
             others = dict(point)
-            relative = others.pop("relative_shift", None)
-            check_model(model, relative_shift=relative)
+            check_model(model, relative_shift=(relative := others.pop("relative_shift", None)))
             settings.append((name, clone(model).set_params(**others), point, relative))
     return settings
 
 
-def _sources(X, protocol, measures, n_repeats):
-    """Functions (protocol, random_state) -> Views, one for every split, and dict measure -> protocol."""
-    if isinstance(measures, str):
-        measures = (measures,)
-    if not isinstance(measures, Iterable):
-        raise TypeError(f"measures={measures!r} is not accepted; accepted are names, or a dict measure -> protocol")
-    names = [check_option("measure", measure, MEASURES) for measure in measures]
-    if not names:
-        raise ValueError("measures is empty, accepted is one measure or more")
-    ways = dict(measures) if isinstance(measures, Mapping) else dict.fromkeys(names, protocol)
-    X = [X] if isinstance(X, Views) else X
-    if isinstance(X, Sequence) and len(X) > 0 and all(isinstance(views, Views) for views in X):
-        if isinstance(measures, Mapping):
-            raise ValueError("measures with protocols beside Views, accepted are names: the views' own are used")
-        return [lambda _, __, views=views: views for views in X], ways
-    return [partial(make_views, check_table(X))] * check_integer("n_repeats", n_repeats), ways
-
-
 def compare_models(
-    models,
-    X,
-    n_clusters=range(2, 16),
-    *,
-    measures=("correlation",),
-    protocol="random_split",
-    n_repeats=10,
-    null=None,
-    n_nulls=1,
-    per_object=None,
-    n_jobs=None,
-    folder=None,
-    random_state=0,
-    progress=True,
-):
+    models, X, n_clusters=range(2, 16), *, measures=("correlation",), protocol="random_split", n_repeats=10, null=None,
+    n_nulls=1, per_object=None, n_jobs=None, folder=None, random_state=0, progress=True,
+):  # fmt: skip
     """Capacity of every model, measure, setting and number of clusters on the same splits (000 Algorithm 4).
 
     Parameters
@@ -206,11 +171,18 @@ def compare_models(
     >>> found.table.shape[0], found.ranking().n_clusters.tolist()
     (6, [3, 3])
     """
-    settings, offered = _settings(models), check_offered(n_clusters)
-    sources, ways = _sources(X, protocol, measures, n_repeats)
+    settings, offered, own = _settings(models), check_offered(n_clusters), isinstance(measures, Mapping)
+    single = isinstance(measures, str) or not isinstance(measures, Iterable)
+    names = [check_option("measure", measure, MEASURES) for measure in ([measures] if single else measures)]
+    ways = dict(measures) if own else dict.fromkeys(names, protocol)
+    X = [X] if isinstance(X, Views) else X
+    split_before = isinstance(X, Sequence) and len(X) > 0 and all(isinstance(views, Views) for views in X)
+    if not names or (own and split_before):
+        raise ValueError(f"measures={measures!r}, accepted are one and more, and beside Views without protocols")
+    n_splits = len(X) if split_before else check_integer("n_repeats", n_repeats)
+    X = X if split_before else check_vectors("X", X)
     check_option("null", null, (None, *NULLS))
     n_nulls = 0 if null is None else check_integer("n_nulls", n_nulls)
-    check_folder(folder)
     seed = np.random.SeedSequence(check_seed(random_state)).entropy
     pairwise = any(get_tags(model).input_tags.pairwise for _, model, _, _ in settings)
     places = []
@@ -219,8 +191,8 @@ def compare_models(
         return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))
 
     def tasks():
-        for split, source in enumerate(sources):
-            real = {way: source(way, rng(split, 0)) for way in dict.fromkeys(ways.values())}
+        for split in range(n_splits):
+            real = {way: X[split] if split_before else make_views(X, way, rng(split, 0)) for way in {*ways.values()}}
             for number, (measure, way) in product(range(n_nulls + 1), ways.items()):
                 views = real[way]
                 if number:  # every measure sees the same null table
@@ -231,13 +203,9 @@ def compare_models(
                     places.append(place | point)
                     yield model, views, measure, offered, relative, per_object
 
-    total = len(sources) * (n_nulls + 1) * len(ways) * len(settings)
+    total = n_splits * (n_nulls + 1) * len(ways) * len(settings)
     found = evaluate_all(tasks(), total, folder, n_jobs=n_jobs, progress=progress, desc="capacities")
-    rows = [
-        place | {"n_clusters": k} | row
-        for place, done in zip(places, found, strict=True)
-        for k, row in zip(offered, done, strict=True)
-    ]
+    rows = [place | row for place, done in zip(places, found, strict=True) for row in done]
     others = dict.fromkeys(key for _, _, point, _ in settings for key in point if not key.endswith("shift"))
-    columns = ["model", "measure", "protocol", "split", "null", "setting", *others, "n_clusters", *RESULTS]
+    columns = ["model", "measure", "protocol", "split", "null", "setting", *others, *RESULTS]
     return Comparison(pd.DataFrame(rows, columns=columns))

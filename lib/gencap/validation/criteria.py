@@ -21,7 +21,6 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import KernelCenterer
-from tqdm.auto import tqdm
 
 from .. import checks
 from ..models.centroid import AnnealedKMeans
@@ -42,6 +41,16 @@ def aic(log_likelihood, n_parameters):
         Maximised natural-log likelihood of all objects together.
     n_parameters : int or array_like
         Number of free parameters p.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> float(gc.aic(-100.0, 6))
+    212.0
     """
     return -2.0 * np.asarray(log_likelihood) + 2.0 * np.asarray(n_parameters)
 
@@ -57,6 +66,16 @@ def bic(log_likelihood, n_parameters, n_objects):
         Number of free parameters p.
     n_objects : int
         N.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> round(float(gc.bic(-100.0, 6, 150)), 2)
+    230.06
     """
     n_objects = checks.check_integer("n_objects", n_objects)
     return -2.0 * np.asarray(log_likelihood) + np.asarray(n_parameters) * np.log(n_objects)
@@ -75,9 +94,19 @@ def description_length(log_likelihood, n_parameters, n_objects):
     n_parameters : int or array_like
     n_objects : int
 
+    Returns
+    -------
+    float or ndarray
+
     References
     ----------
     Document 004, section 7.1.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> round(float(gc.description_length(-100.0, 6, 150)), 2)
+    165.96
     """
     return bic(log_likelihood, n_parameters, n_objects) / (2 * np.log(2))
 
@@ -101,16 +130,20 @@ def effective_dimension(X, *, gram=False):
         All objects are equal; or the centred matrix has a negative eigenvalue, so it holds no inner products. (A zero
         diagonal makes the trace 0; a constant on the diagonal moves every eigenvalue. `constant_shift_embedding`
         gives vectors for such similarities.)
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.effective_dimension([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
+    2.0
     """
     if gram:
         X = checks.check_similarity("X", X, np.float64)
         X = X.toarray() if hasattr(X, "toarray") else X
         values = eigvalsh(KernelCenterer().fit_transform(X))
         if values[0] < -1e-8 * max(values[-1], 0.0) - 1e-300:
-            raise ValueError(
-                f"X has the eigenvalue {values[0]:.3g} after centring; accepted are inner products, whose eigenvalues "
-                "are >= 0 (constant_shift_embedding turns other similarities into vectors)"
-            )
+            accepted = "inner products, without any below 0 (constant_shift_embedding makes vectors of others)"
+            raise ValueError(f"X has the eigenvalue {values[0]:.3g} after centring; accepted are {accepted}")
     else:
         X = checks.check_vectors("X", X)
         X = X - X.mean(axis=0)
@@ -146,6 +179,13 @@ def kmeans_bic(labels, X, *, n_dimensions=None, entropy=True):
     References
     ----------
     Document 004, section 7.1 (k' = number of clusters times number of dimensions).
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X = [[0.0], [2.0], [10.0], [12.0]]
+    >>> gc.kmeans_bic([0, 0, 1, 1], X) < gc.kmeans_bic([0, 0, 0, 0], X)
+    True
     """
     X = checks.check_vectors("X", X)
     labels = np.unique(checks.check_labels("labels", labels, len(X)), return_inverse=True)[1]
@@ -300,6 +340,14 @@ def compare_criteria(
     References
     ----------
     Document 004, section 7; document 002.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.repeat([[0.0, 0], [8, 0]], 20, axis=0) + np.random.default_rng(0).random((40, 2))
+    >>> found = gc.compare_criteria(X, None, [1, 2], n_repeats=2, random_state=0, progress=False)
+    >>> int(found.n_clusters["BIC, mixture"])
+    2
     """
     checks.check_same_order("X2", X2, "X", X)
     X = checks.check_vectors("X", X)
@@ -323,33 +371,28 @@ def compare_criteria(
     kmeans = KMeans(n_init=5, random_state=seed)
     mixture = GaussianMixture(covariance_type=covariance_type, n_init=2, random_state=seed)
     models = [clone(kmeans).set_params(n_clusters=k) for k in offered]
-    options = {"n_repeats": n_repeats, "progress": False}
-    with one_thread(), tqdm(total=5, desc="criteria", disable=not progress, leave=False) as bar:
+    options = {"n_repeats": n_repeats, "progress": progress}
+    with one_thread():
         fits = [clone(mixture).set_params(n_components=k).fit(X) for k in offered]
         add("AIC, mixture", [fit.aic(X) for fit in fits], "nats")
         add("BIC, mixture", [fit.bic(X) for fit in fits], "nats")
         labels = [model.fit(X).labels_ for model in models]
         add("BIC, k-means as printed", [kmeans_bic(c, X, entropy=False) for c in labels], "nats")
         add("BIC, k-means with entropy", [kmeans_bic(c, X) for c in labels], "nats")
-        bar.update()
         gap = gap_statistic(X, offered, random_state=rngs[2], **options)
         add("gap, largest", gap.gaps, "nats", "highest")
         add("gap, one standard error", gap.gaps, "nats", "first within an error", gap.one_standard_error)
-        bar.update()
         if max(offered) > 1:
             splits = {"n_repeats": n_repeats, "random_state": rngs[3]}
             found = [instability(model, X, **splits).value if model.n_clusters > 1 else np.nan for model in models]
             add("instability", found, "of guessing")
-        bar.update()
         names = {"nearest_cluster": "nearest centroid", "soft": "soft"}
         costs = select_by_transfer_cost(kmeans, X, offered, mapping=tuple(names), random_state=rngs[4], **options)
         for mapping, name in names.items():
             add(f"transfer, k-means {name}", costs[mapping].median, "squared distance")
         costs = select_by_transfer_cost(mixture, X, offered, random_state=rngs[4], **options)
         add("transfer, mixture", costs.median, "nats per object")
-        bar.update()
         # Restarts of annealing find the same path; those of k-means above do not.
-        found = select_n_clusters(AnnealedKMeans(random_state=seed), X1, X2, offered, progress=False)
+        found = select_n_clusters(AnnealedKMeans(random_state=seed), X1, X2, offered, progress=progress)
         add("capacity", found.capacities, "bits per object", "smallest within .02", found.n_clusters)
-        bar.update()
     return pd.DataFrame(rows, columns=["criterion", "n_clusters", *offered, "rule", "unit"]).set_index("criterion")

@@ -1,9 +1,9 @@
 """One capacity of one model on two views, and the kept results of many."""
 
-import inspect
 import json
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,16 +13,16 @@ from scipy.stats import entropy
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from ..checks import as_array, check_option, check_same_order, check_vectors
+from ..checks import check_option, check_same_order
 from ..resources import map_with_bar, one_thread, replacing
 from ..trajectory import beta_grid
-from ..views.protocols import SimilarityPair, Views, interleave, random_split, take_objects
+from ..views.protocols import Views, interleave, random_split, take_objects
 from .capacity import generalization_capacity, hamming_capacity
 from .keys import made_by
 from .selection import check_model, twin
 
 PROTOCOLS = {"interleave": interleave, "random_split": random_split}
-RESULTS = ("capacity", "n_effective", "entropy", "shift", "relative_shift", "seconds")  # of one evaluation
+RESULTS = "n_clusters capacity n_effective entropy shift relative_shift seconds".split()  # of one evaluation
 ROUNDING = 1e-9  # bits; equal capacities come out of different sums, and no capacity as 1e-15
 GRID_RATIO = 0.206  # natural log of the step between temperatures
 
@@ -64,16 +64,16 @@ def evaluate(model, pair, *, per_object=None):
     -------
     Evaluation
 
+    Raises
+    ------
+    TypeError
+        A model without `anneal`, or not two data sets.
+
     Notes
     -----
     The grid runs from .8 to 40 temperature units, to 160 if the information still rises at its cold end, and from .02
     if the views are frozen apart already at its hot end. The second view has a random state of its own,
     derived from the model's.
-
-    Raises
-    ------
-    TypeError
-        A model without `anneal`, or not two data sets.
 
     References
     ----------
@@ -117,22 +117,10 @@ def _evaluated(model, pair, arrays):
     return Evaluation(found.value, found.n_effective, found.entropy, first.labels(found.index))
 
 
-def check_table(X):
-    """Return a table as finite float64, or raise; missing values are counted."""
-    X = as_array("X", X, np.float64)
-    if np.isnan(X).any():
-        raise ValueError(f"X has {np.isnan(X).sum()} missing values (NaN), accepted is none: impute them first")
-    return check_vectors("X", X)
-
-
 def make_views(X, protocol, random_state):
     """Views of a table by a protocol: its name, or a callable (X, random_state=) -> Views."""
     if not callable(protocol):
         protocol = PROTOCOLS[check_option("protocol", protocol, tuple(PROTOCOLS))]
-    try:
-        inspect.signature(protocol).bind(None, random_state=None)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"protocol={protocol!r} is not called as (X, random_state=...): {error}") from None
     views = protocol(X, random_state=random_state)
     if not isinstance(views, Views):
         raise TypeError(f"protocol {protocol!r} returned {type(views).__name__}, accepted are Views")
@@ -155,48 +143,28 @@ def evaluate_over(model, views, measure, n_clusters, relative_shift, per_object,
         key = joblib.hash((parts, arrays, measure if pairwise else None, relative_shift, key))
     with one_thread():
         for k in n_clusters:
-            path = key and Path(folder) / f"{joblib.hash((key, int(k)))}.json"
-            row = _stored(path)
-            if row is None:
-                if pair is None:
-                    positive = get_tags(model).input_tags.positive_only or getattr(model, "means_positive", False)
-                    pair = views.similarities(measure, positive=positive) if pairwise else (views.first, views.second)
-                ready = clone(model).set_params(n_clusters=k)
-                if relative_shift is not None:
-                    ready.set_params(shift=pair.shift(relative_shift))
-                row = _row(ready, pair, arrays, relative_shift)
-                if path:
-                    with replacing(path, "w") as stream:
-                        json.dump(row, stream)
-            rows.append(row)
+            path = key and Path(folder) / f"{joblib.hash((key, k))}.json"
+            with suppress(FileNotFoundError, ValueError, TypeError, KeyError):  # a damaged file is written again
+                kept = json.loads(path.read_text()) if path else {}
+                rows.append({name: 0 + kept[name] for name in RESULTS})
+                continue
+            if pair is None:
+                positive = get_tags(model).input_tags.positive_only or getattr(model, "means_positive", False)
+                pair = views.similarities(measure, positive=positive) if pairwise else (views.first, views.second)
+            ready, relative = clone(model).set_params(n_clusters=k), relative_shift
+            if relative is not None:
+                ready.set_params(shift=pair.shift(relative))
+            start, shift = time.process_time(), float(ready.get_params().get("shift", np.nan))
+            found = _evaluated(ready, pair, arrays)
+            seconds = time.process_time() - start
+            if relative is None:
+                relative = pair.relative(shift) if shift == shift and pairwise else np.nan
+            values = k, *found[:3], shift, float(relative), seconds
+            rows.append(dict(zip(RESULTS, values, strict=True)))
+            if path:
+                with replacing(path, "w") as stream:
+                    json.dump(rows[-1], stream)
     return rows
-
-
-def _row(model, pair, arrays, relative_shift):
-    start, shift = time.process_time(), model.get_params().get("shift", np.nan)
-    found = _evaluated(model, pair, arrays)
-    seconds = time.process_time() - start
-    if relative_shift is None:
-        relative_shift = pair.relative(shift) if shift == shift and isinstance(pair, SimilarityPair) else np.nan
-    values = found.value, found.n_effective, found.entropy, float(shift), float(relative_shift), seconds
-    return dict(zip(RESULTS, values, strict=True))
-
-
-def _stored(path):
-    try:
-        row = json.loads(path.read_text()) if path else None
-        return row if row and all(isinstance(row[key], float | int) for key in RESULTS) else None
-    except (FileNotFoundError, ValueError, TypeError, KeyError):  # a damaged file is written again
-        return None
-
-
-def check_folder(folder):
-    """Make the folder of kept results, or raise OSError or TypeError."""
-    try:
-        if folder:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-    except (OSError, TypeError) as error:
-        raise type(error)(f"folder={folder!r}: {error}; accepted is a folder, made if need be") from None
 
 
 def _key(model, folder):
@@ -204,11 +172,8 @@ def _key(model, folder):
     try:
         return folder and made_by((type(model), clone(model).set_params(n_clusters=None).get_params()))
     except Exception as error:  # pickling fails in many ways
-        warnings.warn(
-            f"capacities of {model!r} are neither kept in folder={str(folder)!r} nor taken from it, as not everything "
-            f"that its class and parameters use can be compared with another day's: {error}",
-            stacklevel=5,
-        )
+        lost = f"neither kept in folder={str(folder)!r} nor taken from it"
+        warnings.warn(f"capacities of {model!r} are {lost}, as not all that made them is known: {error}", stacklevel=5)
 
 
 def evaluate_all(tasks, total, folder, **options):
@@ -216,6 +181,11 @@ def evaluate_all(tasks, total, folder, **options):
 
     What is kept in `folder` is keyed here, once for each model: a worker does not have the globals of the session.
     """
+    try:
+        if folder:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+    except (OSError, TypeError) as error:
+        raise type(error)(f"folder={folder!r}: {error}; accepted is a folder, made if need be") from None
     keys = {}  # by identity, as a model need not be hashable, which is held, or its identity might be another's
 
     def call(model, *rest):

@@ -16,16 +16,18 @@ from types import BuiltinFunctionType, CellType, CodeType, FunctionType, Mapping
 
 from joblib.hashing import NumpyHasher
 
+from ..resources import PACKAGE
+
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")  # a capacity is computed with these
+LIBRARY = [path.read_bytes() for path in sorted(PACKAGE.rglob("*.py"))]
 # Of code everything but where it stands, so that a line added above it changes nothing; of a class likewise.
-CODE = """co_code co_consts co_names co_varnames co_freevars co_cellvars co_flags co_argcount co_posonlyargcount
-co_kwonlyargcount co_exceptiontable""".split()
-PLACE = set(
-    """__dict__ __doc__ __module__ __weakref__ __firstlineno__ __static_attributes__ __slotnames__ __annotations__
+CODE = """code consts names varnames freevars cellvars flags argcount posonlyargcount kwonlyargcount
+exceptiontable""".split()
+# Python puts some of them there when they are asked for.
+PLACE = """__dict__ __doc__ __module__ __weakref__ __firstlineno__ __static_attributes__ __slotnames__ __annotations__
 __annotations_cache__ __annotate_func__ _abc_impl""".split()
-)  # Python puts some of them there when they are asked for
-HOLDERS = (property, classmethod, staticmethod, functools.cached_property)
-HELD = ("fget", "fset", "fdel", "__func__", "func")
+HOLDERS = property | classmethod | staticmethod | functools.cached_property
+HELD = "fget fset fdel func __wrapped__ targetoptions".split()  # functools.cache and numba wrap a function too
 
 
 def made_by(obj):
@@ -36,21 +38,16 @@ def made_by(obj):
     Exception
         Of any kind, where something cannot be followed: compiled code, an open file, a lock.
     """
-    return _Maker().hash((platform.python_version(), [version(name) for name in PACKAGES], _library(), obj))
-
-
-@functools.cache
-def _library():
-    return [path.read_bytes() for path in sorted(Path(__file__).parents[1].rglob("*.py"))]
+    return _Maker().hash((platform.python_version(), [version(name) for name in PACKAGES], LIBRARY, obj))
 
 
 def _own(name):
     """Whether a module is the user's: not gencap, not Python's, not installed."""
-    module, top = sys.modules.get(name), name.partition(".")[0]
-    if name == "__main__" or module is None:
+    if name == "__main__" or name not in sys.modules:
         return True
-    parts = Path(getattr(module, "__file__", None) or "").parts
-    return top not in {"gencap", *sys.stdlib_module_names} and not {"site-packages", "dist-packages"} & {*parts}
+    file = Path(getattr(sys.modules[name], "__file__", None) or "")
+    known = name.partition(".")[0] in {"gencap", *sys.stdlib_module_names}
+    return not known and not {"site-packages", "dist-packages"} & {*file.parts}
 
 
 def _globals(code):
@@ -84,15 +81,13 @@ class _Maker(NumpyHasher):
         if isinstance(obj, MappingProxyType):
             return dict(obj)
         if isinstance(obj, CodeType):
-            return [getattr(obj, name) for name in CODE]
-        if isinstance(obj, HOLDERS):
-            return [type(obj).__name__, *(getattr(obj, name, None) for name in HELD)]
+            return [getattr(obj, f"co_{name}") for name in CODE]
         if isinstance(obj, CellType):
             return [] if obj == CellType() else [obj.cell_contents]
         compiled = isinstance(obj, BuiltinFunctionType) and isinstance(obj.__self__, ModuleType)
         if not compiled and not isinstance(obj, ModuleType | FunctionType | type):
-            held = getattr(obj, "__dict__", None) or {}  # functools.cache and numba keep there what they wrap
-            return [held["__wrapped__"], held.get("targetoptions")] if "__wrapped__" in held else obj
+            holds = isinstance(obj, HOLDERS) or "__wrapped__" in (getattr(obj, "__dict__", None) or {})
+            return [type(obj).__name__, *(getattr(obj, name, None) for name in HELD)] if holds else obj
         module = obj.__name__ if isinstance(obj, ModuleType) else obj.__module__ or "builtins"
         called = getattr(obj, "__qualname__", module)
         if not _own(module):
@@ -103,11 +98,11 @@ class _Maker(NumpyHasher):
             return called
         self.seen.add(id(obj))
         if isinstance(obj, ModuleType):
-            file = Path(obj.__file__)
-            files = sorted(file.parent.rglob("*.py")) if hasattr(obj, "__path__") else [file]
-            return called, [path.read_bytes() for path in files]
+            path = Path(obj.__file__)
+            files = sorted(path.parent.rglob("*.py")) if hasattr(obj, "__path__") else [path]
+            return called, [file.read_bytes() for file in files]
         if isinstance(obj, type):
-            members = {name: value for name, value in vars(obj).items() if name not in PLACE}
-            return called, obj.__bases__, {k: v for k, v in members.items() if not hasattr(v, "__objclass__")}
+            members = {k: v for k, v in vars(obj).items() if k not in PLACE and not hasattr(v, "__objclass__")}
+            return called, obj.__bases__, members
         known = {name: obj.__globals__[name] for name in _globals(obj.__code__) & obj.__globals__.keys()}
         return called, obj.__code__, obj.__defaults__, obj.__kwdefaults__, obj.__closure__, known, vars(obj)

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import get_tags
 
-from ..checks import check_integer, check_offered, check_option, check_seed, generator
+from ..checks import check_integer, check_offered, check_option, check_seed, check_vectors, generator
 from ..views.protocols import MEASURES, Views
-from .evaluation import ROUNDING, check_folder, check_table, evaluate_all, make_views
+from .evaluation import ROUNDING, evaluate_all, make_views
 from .selection import check_model
 
 
@@ -35,8 +35,14 @@ def permuted_table(X, *, random_state=None):
     Returns
     -------
     ndarray, shape (N, D)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.permuted_table([[1.0, 2.0, 3.0]], random_state=0).sum()
+    np.float64(6.0)
     """
-    return generator(random_state).permuted(check_table(X), axis=1)
+    return generator(random_state).permuted(check_vectors("X", X), axis=1)
 
 
 def gaussian_table(X, *, random_state=None):
@@ -51,8 +57,14 @@ def gaussian_table(X, *, random_state=None):
     Returns
     -------
     ndarray, shape (N, D)
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.gaussian_table([[1.0, 2.0], [3.0, 5.0]], random_state=0).shape
+    (2, 2)
     """
-    X = check_table(X)
+    X = check_vectors("X", X)
     if len(X) < 2:
         raise ValueError("X has 1 object, accepted are 2 and more: one has no covariance")
     covariance = np.atleast_2d(np.cov(X, rowvar=False))
@@ -79,7 +91,7 @@ def null_views(views, null, measure, rng):
 class CapacityNull:
     """Capacities of data beside those of tables without clusters; see `capacity_null`.
 
-    Attributes
+    Parameters
     ----------
     kind : {"permuted", "gaussian"}
     n_clusters : ndarray of int, shape (L,)
@@ -87,6 +99,9 @@ class CapacityNull:
         Capacity of the data, bits per object.
     null : ndarray, shape (R, L)
         Capacities of R null tables.
+
+    Attributes
+    ----------
     mean, spread : ndarray, shape (L,)
         Mean of the null, and its standard deviation; NaN with one repeat.
     excess : ndarray, shape (L,)
@@ -95,6 +110,12 @@ class CapacityNull:
         (1 + #{null >= observed}) / (R + 1) for every number of clusters.
     p_value_max : float
         The same for the largest capacity over all numbers of clusters, so that choosing among them is paid for.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.CapacityNull("permuted", np.array([2]), np.array([1.0]), np.array([[0.1], [0.3], [0.2]])).p_value
+    array([0.25])
     """
 
     kind: str
@@ -107,34 +128,19 @@ class CapacityNull:
         self.spread = self.null.std(axis=0, ddof=1) if repeats > 1 else np.full(self.mean.shape, np.nan)
         self.excess = self.observed - self.mean
         self.p_value = (1 + (self.null >= self.observed - ROUNDING).sum(axis=0)) / (repeats + 1)
-        best = self.null.max(axis=1) >= self.observed.max() - ROUNDING
-        self.p_value_max = float((1 + best.sum()) / (repeats + 1))
+        self.p_value_max = float((1 + (self.null.max(axis=1) >= self.observed.max() - ROUNDING).sum()) / (repeats + 1))
 
     def __repr__(self):
         best = int(self.observed.argmax())
-        return (
-            f"CapacityNull({self.kind}, {len(self.null)} repeats; K={self.n_clusters[best]}: "
-            f"{self.observed[best]:.3f} bits, null {self.mean[best]:.3f}, p={self.p_value[best]:.3g}, "
-            f"over all K p={self.p_value_max:.3g})"
-        )
+        values = f"{self.observed[best]:.3f} bits, null {self.mean[best]:.3f}, p={self.p_value[best]:.3g}"
+        kind = f"{self.kind}, {len(self.null)} repeats; K={self.n_clusters[best]}"
+        return f"CapacityNull({kind}: {values}, over all K p={self.p_value_max:.3g})"
 
 
 def capacity_null(
-    model,
-    X,
-    n_clusters=None,
-    *,
-    protocol=None,
-    null="permuted",
-    measure="correlation",
-    n_repeats=19,
-    relative_shift=None,
-    per_object=None,
-    random_state=None,
-    n_jobs=None,
-    folder=None,
-    progress=True,
-):
+    model, X, n_clusters=None, *, protocol=None, null="permuted", measure="correlation", n_repeats=19,
+    relative_shift=None, per_object=None, random_state=None, n_jobs=None, folder=None, progress=True,
+):  # fmt: skip
     """Capacity of a model on two views, and on views of tables without clusters made by the same protocol.
 
     Parameters
@@ -196,10 +202,9 @@ def capacity_null(
     offered = check_offered(model.get_params()["n_clusters"] if n_clusters is None else n_clusters)
     rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(check_seed(random_state)).spawn(n_repeats + 1)]
     if not isinstance(X, Views):
-        X = make_views(check_table(X), protocol, rngs[0])
+        X = make_views(check_vectors("X", X), protocol, rngs[0])
     elif protocol is not None:
         raise ValueError(f"protocol={protocol!r} beside Views, accepted is None: the views' own is repeated")
-    check_folder(folder)
     seen = measure if get_tags(model).input_tags.pairwise else ""
     views = (null_views(X, null, seen, rng) if number else X for number, rng in enumerate(rngs))
     tasks = ((model, one, measure, offered, relative_shift, per_object) for one in views)

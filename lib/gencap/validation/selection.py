@@ -46,6 +46,21 @@ def twin(model):
     """The same model with a random state of its own, derived from the model's.
 
     Where a stiff model freezes, one state for both data sets would make them agree on their common start.
+
+    Parameters
+    ----------
+    model : estimator
+
+    Returns
+    -------
+    estimator
+        The model itself, where it has no random state.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.twin(gc.CorrelationClustering(random_state=0)).random_state == 0
+    False
     """
     if "random_state" not in model.get_params():
         return model
@@ -132,7 +147,7 @@ def select_n_clusters(
 class RankSelection:
     """What a rule chose, and why.
 
-    Attributes
+    Parameters
     ----------
     rank : int
         The chosen rank (number of factors); the median where the rule is repeated on random splits.
@@ -142,6 +157,12 @@ class RankSelection:
         The rule's score at every rank in every repetition; the unit is the rule's own.
     selected : ndarray of int, shape (n_repeats,)
         The rank each repetition would choose alone.
+
+    Examples
+    --------
+    >>> from gencap.theory import rank
+    >>> rank.coverage_rank([[1, 1, 0], [1, 1, 0], [0, 0, 1]]).rank
+    1
     """
 
     rank: int
@@ -151,7 +172,23 @@ class RankSelection:
 
 
 def argmins(costs):
-    """Smallest rank within rounding of the least cost, for each line of (n_repeats, R)."""
+    """Smallest rank within rounding of the least cost, for each repetition.
+
+    Parameters
+    ----------
+    costs : ndarray, shape (n_repeats, R)
+
+    Returns
+    -------
+    ndarray of int, shape (n_repeats,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.validation.selection import argmins
+    >>> argmins(np.array([[2.0, 1.0, 1.0], [1.0, 2.0, 3.0]])).tolist()
+    [2, 1]
+    """
     least = costs.min(axis=1, keepdims=True)
     return 1 + np.argmax(costs <= least + 1e-12 * np.abs(costs).max(axis=1, keepdims=True), axis=1)
 

@@ -4,7 +4,6 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
@@ -15,12 +14,14 @@ from .agreement import align_labels
 from .selection import twin
 from .transfer import coldest_labels, transfer_labels
 
+ORDERS = ("n_clusters", "n_components")
+
 
 @dataclass(frozen=True)
 class Instability:
     """How much two clusterings of the same objects disagree, measured by what guessing would do.
 
-    Attributes
+    Parameters
     ----------
     value : float
         disagreement / guessing; NaN for one cluster, where both are 0.
@@ -28,6 +29,12 @@ class Instability:
         Share of objects with different labels after the best renaming, mean over the splits.
     guessing : float
         The same for two labelings drawn at random, mean over the draws.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.Instability(0.5, 0.2, 0.4).value
+    0.5
     """
 
     value: float
@@ -44,9 +51,19 @@ def disagreement(labels1, labels2, n_clusters):
         Values in 0..n_clusters-1.
     n_clusters : int
 
+    Returns
+    -------
+    float
+
     References
     ----------
     Document 004, section 7.3, step 3.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.disagreement([0, 0, 1, 1], [1, 1, 0, 1], 2)
+    0.25
     """
     checks.check_same_order("labels2", labels2, "labels1", labels1)
     labels1 = checks.check_labels("labels1", labels1, n_clusters=checks.check_integer("n_clusters", n_clusters))
@@ -80,6 +97,12 @@ def relative_instability(labels1, labels2, n_clusters, *, n_repeats=20, random_s
     -----
     The best renaming lets even random labelings agree on more than 1/K of few objects; with two clusters
     1/2 - 1/sqrt(2 pi N) of them differ. Hence guessing is sampled, at the number of objects at hand.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.relative_instability([0, 1] * 9, [1, 0] * 9, 2, random_state=0).value
+    0.0
     """
     return _relative([disagreement(labels1, labels2, n_clusters)], len(labels1), n_clusters, n_repeats, random_state)
 
@@ -87,14 +110,11 @@ def relative_instability(labels1, labels2, n_clusters, *, n_repeats=20, random_s
 def _relative(found, n_objects, n_clusters, n_repeats, random_state):
     rng = checks.generator(random_state)
     drawn = rng.integers(n_clusters, size=(checks.check_integer("n_repeats", n_repeats), 2, n_objects))
-    guessing = float(np.mean([disagreement(*pair, n_clusters) for pair in drawn]))
-    value = float(np.mean(found))
+    guessing, value = float(np.mean([disagreement(*pair, n_clusters) for pair in drawn])), float(np.mean(found))
     if guessing == 0:
-        warnings.warn(
-            f"instability is undefined for n_clusters={n_clusters} and {n_objects} objects: after renaming, random "
-            "labels never disagree",
-            stacklevel=3,
-        )
+        reason = "after renaming, random labels never disagree"
+        found = f"instability is undefined for n_clusters={n_clusters} and {n_objects} objects"
+        warnings.warn(f"{found}: {reason}", stacklevel=3)
     return Instability(value / guessing if guessing else np.nan, value, guessing)
 
 
@@ -143,15 +163,11 @@ def instability(model, X, X2=None, *, n_repeats=10, per_object=None, random_stat
     >>> gc.instability(gc.AnnealedKMeans(2, random_state=0), X, n_repeats=2, random_state=0).value
     0.0
     """
-    names = [name for name in ("n_clusters", "n_components") if hasattr(model, name)]
-    if not names:
-        raise ValueError(f"model {type(model).__name__} has neither n_clusters nor n_components")
+    pairwise, names = get_tags(model).input_tags.pairwise, [name for name in ORDERS if hasattr(model, name)]
+    if not names or not any(hasattr(model, way) for way in ("predict", "potentials")):
+        accepted = "n_clusters or n_components, and predict or potentials to carry labels over"
+        raise ValueError(f"model is {type(model).__name__}, accepted are models that have {accepted}")
     n_clusters = checks.check_integer(names[0], getattr(model, names[0]))
-    pairwise = get_tags(model).input_tags.pairwise
-    if not pairwise and not hasattr(model, "predict") and not hasattr(model, "potentials"):
-        raise ValueError(
-            f"model {type(model).__name__} has neither predict nor potentials, to carry labels over to new vectors"
-        )
     rng = checks.generator(random_state)
     checks.check_same_order("X2", X2, "X", X)
     check, dtype = (checks.check_similarity, np.float32) if pairwise else (checks.check_vectors, np.float64)
@@ -160,11 +176,10 @@ def instability(model, X, X2=None, *, n_repeats=10, per_object=None, random_stat
         checks.check_n_clusters(n_clusters, X.shape[0] // 2)
         pairs = [random_halves(X, pairwise, rng) for _ in range(checks.check_integer("n_repeats", n_repeats))]
     else:
-        X2, cross, everyone = check("X2", X2, dtype), None, np.arange(X.shape[0])
+        X2, everyone = check("X2", X2, dtype), np.arange(X.shape[0])
         checks.check_same_shape("X2", X2, "X", X)
-        if pairwise:  # no object votes for its own cluster
-            loops = scipy.sparse.diags_array(X2.diagonal())
-            cross = X2 - (loops if scipy.sparse.issparse(X2) else loops.toarray())
+        # No object votes for its own cluster.
+        cross = checks.check_similarity("X2", X2, dtype, use_diagonal=False) if pairwise else None
         pairs = [(X, X2, cross, everyone, everyone)]
     found = []
     for X1, X2, cross, *rows in pairs:
@@ -174,7 +189,7 @@ def instability(model, X, X2=None, *, n_repeats=10, per_object=None, random_stat
             if hasattr(fitted, "predict"):
                 own, carried = clone(twin(model)).fit(X2, **second).predict(X2), fitted.predict(X2)
             else:
-                new = cross if pairwise else X2
-                own, carried = coldest_labels(twin(model), X2, per_object=second), transfer_labels(fitted, new)
+                own = coldest_labels(twin(model), X2, per_object=second)
+                carried = transfer_labels(fitted, cross if pairwise else X2)
         found.append(disagreement(own, carried, n_clusters))
     return _relative(found, X2.shape[0], n_clusters, 20, rng)

@@ -16,11 +16,11 @@ density judges any object.
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils import get_tags
+from sklearn.utils.validation import validate_data
 
 from .. import checks
 from ..resources import map_with_bar, one_thread
@@ -55,6 +55,14 @@ def transfer_costs(trajectory, X2):
         `trajectory` is not a Trajectory.
     ValueError
         It has no centroids, or X2 has another shape than data set 1.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X1 = np.array([[0.0], [2.0], [10.0], [12.0]])
+    >>> run = gc.AnnealedKMeans(2, random_state=0).anneal(X1)
+    >>> round(float(gc.transfer_costs(run, X1 + 1)[-1]), 3)
+    2.0
     """
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"trajectory must be a Trajectory, got {type(trajectory).__name__}")
@@ -67,17 +75,6 @@ def transfer_costs(trajectory, X2):
         raise ValueError(f"X2 has shape {X2.shape}, accepted is the shape of data set 1, {wanted}")
     steps = zip(trajectory.probabilities, trajectory.centroids, strict=True)
     return np.array([(P * cdist(X2, centroids, "sqeuclidean")).sum() / len(X2) for P, centroids in steps])
-
-
-def _check_cross(cross, n_objects):
-    """Cross similarities (N2, N1) as float64 array or sparse matrix, finite, N1 = n_objects."""
-    sparse = scipy.sparse.issparse(cross)
-    cross = scipy.sparse.csr_array(cross, dtype=np.float64) if sparse else checks.check_vectors("cross", cross)
-    if cross.shape[1] != n_objects:
-        raise ValueError(f"cross has shape {cross.shape}, accepted is (objects of data set 2, {n_objects})")
-    if sparse and not np.isfinite(cross.data).all():
-        raise ValueError("cross holds NaN or infinite values; accepted are finite numbers only")
-    return cross
 
 
 def coldest_labels(model, X, *, per_object=None):
@@ -95,6 +92,13 @@ def coldest_labels(model, X, *, per_object=None):
     Returns
     -------
     ndarray of int, shape (N,)
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2), np.ones((3, 3))) - 0.5
+    >>> len(set(gc.coldest_labels(gc.CorrelationClustering(2, random_state=0), X)))
+    2
     """
     if hasattr(model, "coldest_labels"):
         return model.coldest_labels(X, **(per_object or {}))
@@ -106,10 +110,9 @@ def potentials(model, X2):
     if hasattr(model, "potentials"):
         return model.potentials(X2)
     if not hasattr(model, "cluster_centers_"):
-        raise ValueError(
-            f"model is {type(model).__name__}, accepted are models with potentials or centroids, and mixtures"
-        )
-    return cdist(X2, model.cluster_centers_, "sqeuclidean")
+        accepted = "models with potentials or centroids, and mixtures"
+        raise ValueError(f"model is {type(model).__name__}, accepted are {accepted}")
+    return cdist(validate_data(model, X2, reset=False), model.cluster_centers_, "sqeuclidean")
 
 
 def transfer_labels(model, X2):
@@ -133,9 +136,14 @@ def transfer_labels(model, X2):
     ------
     ValueError
         Shapes that do not fit, NaN or infinite values, a model without potentials or centroids.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> model = gc.AnnealedKMeans(2, random_state=0).fit([[0.0], [2.0], [10.0], [12.0]])
+    >>> bool((gc.transfer_labels(model, [[1.0], [11.0]]) == model.labels_[[0, 2]]).all())
+    True
     """
-    if get_tags(model).input_tags.pairwise:
-        X2 = _check_cross(X2, model.labels_.size)
     h = potentials(model, X2)
     return np.where(np.bincount(model.labels_, minlength=h.shape[1]) > 0, h, np.inf).argmin(axis=1)
 
@@ -171,38 +179,35 @@ def mapping_probabilities(model, X1, X2, *, mapping="nearest_cluster", factor=0.
     ------
     ValueError
         Unknown mapping, shapes that do not fit ("identity": N1 = N2, "hungarian": N2 <= N1), factor < 0.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X1 = [[0.0], [2.0], [10.0], [12.0]]
+    >>> model = gc.AnnealedKMeans(2, random_state=0).fit(X1)
+    >>> gc.mapping_probabilities(model, X1, [[1.0], [3.0]]).sum(axis=1).tolist()
+    [1.0, 1.0]
     """
     checks.check_option("mapping", mapping, MAPPINGS)
-    X1, X2 = _check_pair(X1, X2)
+    X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
     checks.check_number("factor", factor, 0.0)
+    h = potentials(model, X2)
+    if mapping == "nearest_cluster":
+        return one_hot(transfer_labels(model, X2), h.shape[1])
+    clusters = one_hot(checks.check_labels("labels_ of model", model.labels_, len(X1)), h.shape[1])
     if mapping.startswith("soft"):
         one_cluster = X1.var(axis=0).sum()
         if hasattr(model, "potentials"):
             one_cluster = potentials(clone(model).set_params(n_clusters=1).fit(X1, **(per_object or {})), X1).mean()
         beta = factor / (one_cluster or 1.0)
-    if mapping == "soft":
-        return softmax(-beta * potentials(model, X2), axis=1)
-    n_clusters = potentials(model, X1[:1]).shape[1]
-    if mapping == "nearest_cluster":
-        return one_hot(transfer_labels(model, X2), n_clusters)
-    clusters = one_hot(checks.check_labels("labels_ of model", model.labels_, len(X1)), n_clusters)
-    if mapping == "soft_object":
+        if mapping == "soft":
+            return softmax(-beta * h, axis=1)
         return softmax(-beta * cdist(X2, X1, "sqeuclidean"), axis=1) @ clusters
     if mapping == "identity":
-        if len(X1) != len(X2):
-            raise ValueError(
-                f"X2 has {len(X2)} objects, accepted are {len(X1)} as in X1: mapping='identity' pairs rows"
-            )
+        checks.check_same_shape("X2", X2, "X1", X1)
         return clusters
     # Ties occur in Boolean data; the fixed seed draws them at random and yet the same way in every run.
     return clusters[map_rows(X1, X2, mapping=mapping.removesuffix("_object"), random_state=0)]
-
-
-def _check_pair(X1, X2):
-    X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
-    if X1.shape[1] != X2.shape[1]:
-        raise ValueError(f"X2 has {X2.shape[1]} columns, accepted is {X1.shape[1]} as in X1")
-    return X1, X2
 
 
 def transfer_cost(model, X1, X2, *, mapping="nearest_cluster", cross=None, factor=0.75, per_object=None):
@@ -261,57 +266,44 @@ def _costs(model, X1, X2, mappings, cross, factor, per_object):
         checks.check_option("mapping", mapping, ON_SIMILARITIES if pairwise else ON_MIXTURES if mixture else MAPPINGS)
     if "identity" in mappings:
         checks.check_same_order("X2", X2, "X1", X1)
+    if cross is None and pairwise and set(mappings) != {"identity"} or cross is not None and not pairwise:
+        accepted = "the similarities between the data sets; None for vectors, or mapping='identity'"
+        raise ValueError(f"cross is {type(cross).__name__}, accepted are {accepted}")
+    checks.check_same_order("rows of cross", cross, "X2", X2)
+    checks.check_same_order("columns of cross", getattr(cross, "T", None), "X1", X1)
+    check, per_object = checks.check_similarity if pairwise else checks.check_vectors, per_object or {}
+    X1, X2 = check("X1", X1), check("X2", X2)
     if pairwise:
         return _similarity_costs(model, X1, X2, mappings, cross, per_object)
-    if cross is not None:
-        raise ValueError(f"cross is {type(cross).__name__}, accepted for vectors is None: their distances are computed")
-    X1, X2 = _check_pair(X1, X2)
-    fitted = clone(model).fit(X1, **(per_object or {}))
+    fitted = clone(model).fit(X1, **per_object)
     if mixture:
         return [-fitted.score(X1)] + [-fitted.score(X2)] * len(mappings)
     given, h = potentials(fitted, X1)[np.arange(len(X1)), fitted.labels_].sum(), potentials(fitted, X2)
-    own = getattr(fitted, "inertia_", np.nan)
-    foreign = not hasattr(fitted, "anneal") and not per_object
+    own, foreign = getattr(fitted, "inertia_", np.nan), not hasattr(fitted, "anneal") and not per_object
     if foreign and not abs(given - own) <= 1e-6 * given + 1e-12 * (X1**2).sum():
-        raise ValueError(
-            f"model is {type(model).__name__} with inertia_={own:.6g}, accepted with centroids are models whose "
-            f"inertia_ is the sum of squared distances to them, here {given:.6g}"
-        )
+        accepted = f"accepted with centroids are models whose inertia_ is the sum of squared distances, {given:.6g}"
+        raise ValueError(f"model is {type(model).__name__} with inertia_={own:.6g}, {accepted}")
     options = {"factor": factor, "per_object": per_object}
     found = [(mapping_probabilities(fitted, X1, X2, mapping=name, **options) * h).sum() for name in mappings]
     return [float(given) / len(X1), *(float(cost) / len(X2) for cost in found)]
 
 
 def _similarity_costs(model, X1, X2, mappings, cross, per_object):
-    checks.check_same_order("rows of cross", cross, "X2", X2)
-    checks.check_same_order("columns of cross", getattr(cross, "T", None), "X1", X1)
-    X1, X2 = checks.check_similarity("X1", X1), checks.check_similarity("X2", X2)
-    for name, X in (("X1", X1), ("X2", X2)):
-        if X.shape[0] < 2:
-            raise ValueError(f"{name} has 1 object, accepted are 2 and more")
-    for mapping in mappings:
-        if cross is None and mapping != "identity":
-            raise ValueError(f"cross is missing: mapping={mapping!r} needs the similarities between the data sets")
-        carried = np.shape(cross if mapping == "nearest_cluster" else X1)[0]
-        if carried != X2.shape[0]:
-            raise ValueError(f"X2 has {X2.shape[0]} objects, accepted are {carried}, as many as labels are transferred")
-    if "nearest_cluster" in mappings:
-        fitted = clone(model).fit(X1, **(per_object or {}))
-        labels1 = fitted.labels_
-    else:
-        labels1 = coldest_labels(model, X1, per_object=per_object)
+    if min(X1.shape[0], X2.shape[0]) < 2:
+        raise ValueError(f"X1 and X2 have {X1.shape[0]} and {X2.shape[0]} objects, accepted are 2 and more")
+    fitted = clone(model).fit(X1, **per_object) if "nearest_cluster" in mappings else None
+    labels1 = fitted.labels_ if fitted else coldest_labels(model, X1, per_object=per_object)
     ways = {
         "nearest_cluster": lambda: transfer_labels(fitted, cross),
         "hungarian": lambda: labels1[match_objects(cross, X1, distance="squared_euclidean")],
         "identity": lambda: labels1,
     }
-    pairs = [(labels1, X1), *((ways[mapping](), X2) for mapping in mappings)]
-    return [model.cost(labels, X) / _n_terms(model, len(labels)) for labels, X in pairs]
-
-
-def _n_terms(model, n_objects):
-    """Number of pairs, or of objects where clusters are normalised by their sizes."""
-    return n_objects * (n_objects - 1) / 2 if getattr(model, "cost_per_pair", False) else n_objects
+    costs = []
+    for labels, X in [(labels1, X1), *((ways[mapping](), X2) for mapping in mappings)]:
+        n_objects = X.shape[0]
+        n_terms = n_objects * (n_objects - 1) / 2 if getattr(model, "cost_per_pair", False) else n_objects
+        costs.append(model.cost(labels, X) / n_terms)
+    return costs
 
 
 @dataclass(eq=False, repr=False)
@@ -344,14 +336,12 @@ class TransferSelection:
         self.quartiles = np.quantile(self.costs, [0.25, 0.75], axis=0)
         self.selected = np.array(self.offered)[self.costs.argmin(axis=1)]
         self.n_clusters = self.offered[int(self.median.argmin())]
-        few = len(self.costs) < 2
-        self.one_standard_error = self.n_clusters if few else one_standard_error_rank(self.costs, self.offered)
+        several = len(self.costs) > 1
+        self.one_standard_error = one_standard_error_rank(self.costs, self.offered) if several else self.n_clusters
 
     def __repr__(self):
-        return (
-            f"TransferSelection({self.n_clusters} clusters, {self.one_standard_error} within one standard error; "
-            f"median transfer cost {listed(self.offered, self.median, form='.4g')})"
-        )
+        chosen = f"{self.n_clusters} clusters, {self.one_standard_error} within one standard error"
+        return f"TransferSelection({chosen}; median transfer cost {listed(self.offered, self.median, form='.4g')})"
 
 
 def _repetition(model, X, offered, mappings, factor, per_object, rng):
@@ -359,9 +349,7 @@ def _repetition(model, X, offered, mappings, factor, per_object, rng):
     if callable(X):
         drawn = X(rng)
         if not isinstance(drawn, tuple | list) or len(drawn) not in (2, 3):
-            raise ValueError(
-                f"X(rng) is {type(drawn).__name__}, accepted is a tuple (X1, X2) or (X1, X2, cross) of two data sets"
-            )
+            raise ValueError(f"X(rng) is {type(drawn).__name__}, accepted is a tuple (X1, X2) or (X1, X2, cross)")
         X1, X2, cross = (*drawn, None)[:3]
     else:
         pairwise = get_tags(model).input_tags.pairwise
@@ -374,18 +362,9 @@ def _repetition(model, X, offered, mappings, factor, per_object, rng):
 
 
 def select_by_transfer_cost(
-    model,
-    X,
-    n_clusters,
-    *,
-    mapping="nearest_cluster",
-    factor=0.75,
-    n_repeats=20,
-    per_object=None,
-    random_state=None,
-    n_jobs=None,
-    progress=True,
-):
+    model, X, n_clusters, *, mapping="nearest_cluster", factor=0.75, n_repeats=20, per_object=None, random_state=None,
+    n_jobs=None, progress=True,
+):  # fmt: skip
     """Transfer costs of every offered number of clusters on repeated pairs of data sets.
 
     Parameters
@@ -437,13 +416,8 @@ def select_by_transfer_cost(
     """
     offered = checks.check_offered(n_clusters)
     mappings = (mapping,) if isinstance(mapping, str) else tuple(mapping)
-    if not callable(X):
-        if "identity" in mappings:
-            raise ValueError("mapping='identity' needs X as a callable that draws pairs; random halves have no pairs")
-        if "hungarian" in mappings and get_tags(model).input_tags.pairwise and np.shape(X)[0] % 2:
-            raise ValueError(
-                f"X has {np.shape(X)[0]} objects, accepted for mapping='hungarian' is an even number to be halved"
-            )
+    if "identity" in mappings and not callable(X):
+        raise ValueError("mapping='identity' needs X as a callable that draws pairs; random halves have no pairs")
     rngs = checks.generator(random_state).spawn(checks.check_integer("n_repeats", n_repeats))
     calls = [(model, X, offered, mappings, factor, per_object, rng) for rng in rngs]
     costs = np.array(map_with_bar(_repetition, calls, desc="repetitions", n_jobs=n_jobs, progress=progress))

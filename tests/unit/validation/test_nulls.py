@@ -307,8 +307,8 @@ def with_gap(data):
 @pytest.mark.parametrize(
     "kwargs, message",
     [
-        (dict(X=with_gap(planted())), "1 missing values .* impute them first"),
-        (dict(X=with_gap(planted()).tolist()), "1 missing values .* impute them first"),
+        (dict(X=with_gap(planted())), "X holds NaN"),
+        (dict(X=with_gap(planted()).tolist()), "X holds NaN"),
         (dict(X=planted()[0]), "2-D array"),
         (dict(X=np.kron(np.eye(6), [1.0, 2])), r"a 'permuted' table by 'correlation': .* constant rows"),
         (dict(n_repeats=0), "n_repeats=0 must be >= 1"),
@@ -348,7 +348,7 @@ def test_what_is_no_pair_is_refused(pair):
 
 @pytest.mark.parametrize("protocol", [gc.replicates, lambda data: interleave(data)])
 def test_protocols_that_cannot_be_called_are_refused(protocol):
-    with pytest.raises(TypeError, match=r"protocol=<function .* is not called as \(X, random_state=...\)"):
+    with pytest.raises(TypeError, match="random_state"):
         capacity_null(QUICK, planted(), protocol=protocol)
 
 
@@ -356,7 +356,7 @@ def test_tables_that_cannot_be_drawn_are_refused():
     with pytest.raises(ValueError, match="1 object"):
         gaussian_table(np.ones((1, 4)))
     for make in (permuted_table, gaussian_table):
-        with pytest.raises(ValueError, match="missing values"):
+        with pytest.raises(ValueError, match="X holds NaN"):
             make(with_gap(planted()))
 
 
