@@ -19,9 +19,9 @@ import warnings
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import check_labels, check_n_clusters, object_names
+from ..checks import check_labels, check_n_clusters, check_unmasked, object_names
 from ..resources import one_thread
 from ..trajectory import softmax
 
@@ -104,6 +104,14 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
 
     def _prepared(self, X):
         return copy.copy(self), self._exact(X)
+
+    def _checked(self, name, X, reset=False):
+        """Data as scikit-learn takes them: of the fit (`reset`), or of new objects with the columns of the fit."""
+        if not reset:
+            check_is_fitted(self)
+        check_unmasked(name, X)
+        sparse = "csr" if self._pairwise else False
+        return validate_data(self, X, accept_sparse=sparse, dtype=np.float64, order="C", reset=reset)
 
     def unit(self, X):
         """Inverse temperature at which the clusters of X begin to differ: the unit of the default grid."""

@@ -15,9 +15,8 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import kmeans_plusplus
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import check_integer, check_n_clusters, check_option, check_seed, check_unmasked, check_vectors
+from ..checks import check_integer, check_n_clusters, check_option, check_seed, check_vectors
 from ..kernels import kmeans as kernels
 from ..trajectory import Trajectory, beta_grid, check_betas, check_start, softmax
 from ..views.measures import all_coordinates, few_coordinates
@@ -227,12 +226,8 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
     """
 
     def __init__(self, n_clusters=8, inference="meanfield", sampler="block", n_init=1, n_sweeps=30, random_state=None):
-        self.n_clusters = n_clusters
-        self.inference = inference
-        self.sampler = sampler
-        self.n_init = n_init
-        self.n_sweeps = n_sweeps
-        self.random_state = random_state
+        self.n_clusters, self.inference, self.sampler = n_clusters, inference, sampler
+        self.n_init, self.n_sweeps, self.random_state = n_init, n_sweeps, random_state
 
     def _exact(self, X):
         return check_vectors("X", X)
@@ -267,11 +262,10 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
         if betas[-1] > COLDEST * unit and spread > 0:
             raise ValueError(f"betas go up to {betas[-1]:.3g}, accepted is up to {COLDEST:.0e} units of {unit:.3g}")
         init, starts = check_start(init, betas, len(X), self.n_clusters), None
-        if init is not None and init.centroids is None:
-            raise ValueError("init has no centroids, accepted is a Trajectory of a model with centroids")
-        if init is not None and init.centroids.shape[2] != len(offset):
-            raise ValueError(f"init has centroids of {init.centroids.shape[2]} features, accepted are {len(offset)}")
         if init is not None:
+            if np.shape(init.centroids)[-1:] != offset.shape:
+                raise ValueError(f"init has centroids of shape {np.shape(init.centroids)}, accepted is a Trajectory "
+                                 f"of a model with centroids of {len(offset)} features")  # fmt: skip
             centroids = init.centroids - offset
             starts = centroids if basis is None else centroids @ basis, init.probabilities.argmax(axis=2)
         run = self._run_em if self.inference == "meanfield" else self._run_gibbs
@@ -360,8 +354,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
         return path, potentials, np.ones(len(betas), bool), 2 * n_sweeps * len(betas)
 
     def fit(self, X, y=None, **per_object):
-        check_unmasked("X", X)
-        vectors = validate_data(self, X, dtype=np.float64, order="C")
+        vectors = self._checked("X", X, reset=True)
         super().fit(X if hasattr(X, "columns") else vectors, y, **per_object)  # a table keeps its names
         self.cluster_centers_ = self.trajectory_.centroids[-1]
         self.inertia_ = float(((vectors - self.cluster_centers_[self.labels_]) ** 2).sum())
@@ -382,9 +375,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
         return self._distances(X_new, "sqeuclidean")
 
     def _distances(self, X, metric):
-        check_is_fitted(self)
-        check_unmasked("X", X)
-        return cdist(validate_data(self, X, dtype=np.float64, reset=False), self.cluster_centers_, metric)
+        return cdist(self._checked("X", X), self.cluster_centers_, metric)
 
     @property
     def _n_features_out(self):

@@ -9,9 +9,8 @@ trajectory is one of steps, not of temperatures, and its capacity is read off th
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import LARGEST, check_integer, check_n_clusters, check_number, check_similarity, check_unmasked
+from ..checks import LARGEST, check_integer, check_n_clusters, check_number, check_similarity
 from ..trajectory import Trajectory, check_betas
 from .base import ClusteringModel
 
@@ -112,10 +111,7 @@ class DominantSets(ClusteringModel):
     _pairwise = _positive_only = True
 
     def __init__(self, n_clusters=2, max_steps=100, cutoff=1e-3, shift=0.0):
-        self.n_clusters = n_clusters
-        self.max_steps = max_steps
-        self.cutoff = cutoff
-        self.shift = shift
+        self.n_clusters, self.max_steps, self.cutoff, self.shift = n_clusters, max_steps, cutoff, shift
 
     def _exact(self, X):
         X = check_similarity("X", X, use_diagonal=False)
@@ -123,11 +119,12 @@ class DominantSets(ClusteringModel):
         check_integer("max_steps", self.max_steps)
         check_number("cutoff", self.cutoff, np.nextafter(0, 1), 1.0)
         shift = check_number("shift", self.shift, -LARGEST, LARGEST)
-        if float(X.min()) + shift < 0 and (lowest := _lowest_off_diagonal(X) + shift) < 0:  # the diagonal is 0
-            raise ValueError(
-                f"X + shift must be non-negative off the diagonal, got {lowest:.4g}; "
-                "add a constant to the similarities or give a larger shift"
-            )
+        lowest = float(X.min()) + shift
+        if lowest < 0 and shift < 0 and not scipy.sparse.issparse(X):  # the diagonal is 0, and does not count
+            lowest = float(np.where(np.eye(len(X), dtype=bool), np.inf, X).min()) + shift
+        if lowest < 0:
+            raise ValueError(f"X + shift must be non-negative off the diagonal, got {lowest:.4g}; "
+                             "add a constant to the similarities or give a larger shift")  # fmt: skip
         return X
 
     def _unit(self, X):
@@ -191,16 +188,4 @@ class DominantSets(ClusteringModel):
         ndarray, shape (N_new, K)
             Infinite for empty clusters.
         """
-        check_is_fitted(self)
-        check_unmasked("X_new", X_new)
-        X_new = validate_data(self, X_new, accept_sparse="csr", dtype=np.float64, reset=False)
-        return -self._mean_similarity(X_new, self.cores_)
-
-
-def _lowest_off_diagonal(X):
-    """Smallest similarity of two different objects; the missing entries of a sparse matrix are zeros."""
-    if scipy.sparse.issparse(X):
-        entries = X.tocoo()
-        values = entries.data[entries.row != entries.col]
-        return float(min(values.min(initial=np.inf), 0.0 if values.size < X.shape[0] * (X.shape[0] - 1) else np.inf))
-    return float(X.ravel()[1:].reshape(len(X) - 1, len(X) + 1)[:, :-1].min(initial=np.inf))
+        return -self._mean_similarity(self._checked("X_new", X_new), self.cores_)

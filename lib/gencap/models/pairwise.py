@@ -6,10 +6,7 @@ same clusterings, at twice the inverse temperature.)  Constant-shift embedding r
 symmetric X has vectors whose k-means cost is the pairwise clustering cost up to a constant.
 """
 
-from dataclasses import replace
-
 import numpy as np
-import scipy.sparse
 
 from ..checks import check_option
 from ..kernels import similarity as kernels
@@ -95,18 +92,8 @@ class PairwiseClustering(SimilarityClustering):
     def _cost(self, links, size, constant):
         return -0.5 * (np.einsum("...kk->...k", links) / np.maximum(size, 1) + self._offset * size).sum(axis=-1)
 
-    def _prepared(self, X):
-        if check_option("embedding", self.embedding, (False, True)):
-            if scipy.sparse.issparse(X):
-                raise ValueError(
-                    "X is sparse, accepted with embedding=True is a dense matrix: its vectors would be dense"
-                )
-            if self.inference == "metropolis":
-                raise ValueError("inference='metropolis', accepted with embedding=True is 'meanfield' or 'gibbs'")
-        return super()._prepared(X)
-
     def _anneal(self, X, betas, init):
-        if not self.embedding:
+        if not check_option("embedding", self.embedding, (False, True)):
             return super()._anneal(X, betas, init)
         unit = self._unit(X)
         betas = beta_grid(unit, 0.9, 120, 40) if betas is None else betas
@@ -123,5 +110,6 @@ class PairwiseClustering(SimilarityClustering):
         for run in runs:
             run.costs = np.array([self._labels_cost(run.labels(t), X, 0.0) for t in range(run.n_steps)])
         best = min(runs, key=lambda run: run.costs[-1])
-        links = {"_solution": (self._offset, *sums_of_links(best.labels(), X, int(self.n_clusters)))}
-        return replace(best, unit=unit, learned=links)
+        best.unit = unit
+        best.learned = {"_solution": (self._offset, *sums_of_links(best.labels(), X, int(self.n_clusters)))}
+        return best

@@ -18,7 +18,6 @@ from math import comb
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks
 from ..trajectory import Trajectory, check_betas
@@ -85,14 +84,12 @@ class NoisyOrFactorization(ClusteringModel):
     """
 
     def __init__(self, n_components=8, max_roles=2, n_refinements=5, random_state=None):
-        self.n_components = n_components
-        self.max_roles = max_roles
-        self.n_refinements = n_refinements
-        self.random_state = random_state
+        self.n_components, self.max_roles = n_components, max_roles
+        self.n_refinements, self.random_state = n_refinements, random_state
 
     def _prepared(self, X):
         model = copy.copy(self)
-        return model, model._check_rows("X", X, reset=True)
+        return model, model._checked("X", X, reset=True)
 
     def _unit(self, X):
         return 1.0
@@ -133,17 +130,15 @@ class NoisyOrFactorization(ClusteringModel):
         )
         return Trajectory(**steps, n_iter=n_iter, learned=learned)
 
-    def _check_rows(self, name, X, reset=False):
-        checks.check_unmasked(name, X)
-        X = validate_data(self, X, dtype=np.float64, reset=reset)
+    def _checked(self, name, X, reset=False):
+        X = super()._checked(name, X, reset)
         checks.check_boolean(name, X)
         return X
 
     def potentials(self, X_new):
         """-log p(L) p(x_i | L) of new rows (N, D) under the fitted parameters, shape (N, L)."""
-        check_is_fitted(self)
-        state = [getattr(self, name) for name in STATE]
-        return -_log_joint(self._check_rows("X_new", X_new), self.label_sets_, state)
+        X_new = self._checked("X_new", X_new)
+        return -_log_joint(X_new, self.label_sets_, [getattr(self, name) for name in STATE])
 
     def predict(self, X):
         """Roles of new rows under the fitted components, bool, shape (N, K)."""
@@ -174,9 +169,8 @@ class NoisyOrFactorization(ClusteringModel):
         ----------
         002 section 5 (cost), section 8 ("only the second matrix is fixed").
         """
-        check_is_fitted(self)
         checks.check_option("mapping", mapping, (*ROW_MAPPINGS, "components"))
-        X2 = self._check_rows("X2", X2)
+        X2 = self._checked("X2", X2)
         if mapping == "components":
             offered = boolean_product(self.label_sets_, self.components_)
             return float(np.mean(cdist(X2, offered, "sqeuclidean").min(axis=1)))
@@ -194,14 +188,10 @@ def boolean_product(assignments, components):
 def label_sets(n_components, max_roles):
     """All subsets of at most `max_roles` of `n_components` roles, the empty one first: bool, shape (L, K)."""
     count = sum(comb(n_components, size) for size in range(max_roles + 1))
-    checks.check_size(
-        f"{count} label sets (at most max_roles={max_roles} of {n_components} roles)", (count, n_components)
-    )
+    what = f"{count} label sets (at most max_roles={max_roles} of {n_components} roles)"
+    checks.check_size(what, (count, n_components))
     members = [m for size in range(max_roles + 1) for m in combinations(range(n_components), size)]
-    sets = np.zeros((len(members), n_components), dtype=bool)
-    for row, m in zip(sets, members, strict=True):
-        row[list(m)] = True
-    return sets
+    return np.array([np.eye(n_components, dtype=bool)[list(m)].any(axis=0) for m in members])
 
 
 def _one_probabilities(sets, state):
@@ -211,10 +201,9 @@ def _one_probabilities(sets, state):
     return np.clip(noise * noise_one + (1 - noise) * (1 - all_off), _FLOOR, 1 - _FLOOR), all_off
 
 
-def _log_joint(X, sets, state, one=None):
-    """log p(L) p(x_i | L), shape (N, L), in the precision of X; `one` if p(x_j = 1 | L) is known."""
-    if one is None:
-        one, _ = _one_probabilities(sets, state)
+def _log_joint(X, sets, state):
+    """log p(L) p(x_i | L), shape (N, L), in the precision of X."""
+    one, _ = _one_probabilities(sets, state)
     log_zero = np.log1p(-one)
     slope, offset = np.log(one) - log_zero, log_zero.sum(axis=1) + np.log(state[3])
     return X @ slope.T.astype(X.dtype) + offset.astype(X.dtype)
@@ -235,7 +224,7 @@ def _em_step(X, sets, state, temperature):
     """
     beta, noise, noise_one, prior = state
     one, all_off = _one_probabilities(sets, state)
-    probabilities = _log_joint(X, sets, state, one)
+    probabilities = _log_joint(X, sets, state)
     largest = probabilities.max(axis=1, keepdims=True)
     probabilities -= largest
     probabilities /= temperature
