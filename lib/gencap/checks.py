@@ -277,10 +277,10 @@ def check_similarity(name, X, dtype=np.float32, use_diagonal=True):
     return _similarity(name, X, dtype, use_diagonal, False)[0]
 
 
-def centred_similarity(name, X, use_diagonal=True):
+def centred_similarity(name, X, use_diagonal=True, centre=True):
     """`check_similarity` in single precision for models to which a constant in all entries is one number.
 
-    A dense matrix whose mean would cost its entries their digits comes back less that mean.
+    A dense matrix whose mean would cost its entries their digits comes back less that mean (not without `centre`).
 
     Returns
     -------
@@ -288,7 +288,7 @@ def centred_similarity(name, X, use_diagonal=True):
     offset : float
         What was taken off every entry (off the diagonal, if that is not used), mostly 0.
     """
-    return _similarity(name, X, np.float32, use_diagonal, True)
+    return _similarity(name, X, np.float32, use_diagonal, centre)
 
 
 def _similarity(name, X, dtype, use_diagonal, centre):

@@ -165,10 +165,8 @@ def _add_row(F, k, X, i, step):
 
 
 @njit(cache=True, fastmath=FAST)
-def incremental_sweep(
-    X, self_similarity, Q, F, order, kind, mode, beta, shift, p, scale, floor, skip, weights, size, count, links, total,
-    rng,
-):  # fmt: skip
+def incremental_sweep(X, self_similarity, Q, F, order, kind, mode, beta, shift, p, scale, floor, skip, weights, size,
+                      count, links, total, rng):  # fmt: skip
     """One sweep with stored fields: a row costs O(K) when it does not move, O(N) per cluster when it does.
 
     Parameters
@@ -241,10 +239,8 @@ def incremental_sweep(
 
 
 @njit(cache=True, fastmath=FAST)
-def sparse_sweep(
-    indptr, indices, values, Q, order, kind, mode, beta, shift, p, scale, floor, skip, weights, size, count, links,
-    total, rng,
-):  # fmt: skip
+def sparse_sweep(indptr, indices, values, Q, order, kind, mode, beta, shift, p, scale, floor, skip, weights, size,
+                 count, links, total, rng):  # fmt: skip
     """`incremental_sweep` for a CSR matrix: fields are gathered from the neighbours, Q is (N, K).
 
     The shift is never written into the matrix: it acts through the column sums, so the cost of a row stays

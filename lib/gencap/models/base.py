@@ -113,6 +113,9 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         sparse = "csr" if self._pairwise else False
         return validate_data(self, X, accept_sparse=sparse, dtype=np.float64, order="C", reset=reset)
 
+    def _unit(self, X):
+        return 1.0
+
     def unit(self, X):
         """Inverse temperature at which the clusters of X begin to differ: the unit of the default grid."""
         with one_thread():
@@ -183,13 +186,10 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
             run = model._anneal(prepared, betas, init, **per_object)
         run.objects, run.capacity_entropy = object_names(X), self.capacity_entropy
         if not run.converged.all():
-            warn_caller(
-                f"{type(self).__name__} did not settle at {np.count_nonzero(~run.converged)} of {run.n_steps} "
-                "temperatures within the limit of sweeps (Trajectory.converged says at which): close to a transition "
-                "their probabilities are not those of a fixed point; leave these betas out, or sample with "
-                "inference='gibbs'",
-                ConvergenceWarning,
-            )
+            found = f"{type(self).__name__} did not settle at {np.count_nonzero(~run.converged)} of {run.n_steps}"
+            warn_caller(f"{found} temperatures within the limit of sweeps (Trajectory.converged says at which): close "
+                        "to a transition their probabilities are not those of a fixed point; leave these betas out, or "
+                        "sample with inference='gibbs'", ConvergenceWarning)  # fmt: skip
         return run
 
     def fit(self, X, y=None, **per_object):

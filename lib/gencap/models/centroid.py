@@ -166,15 +166,14 @@ def _frozen(X, centroids, beta, tolerance):
         if cost >= lowest * (1 - CHEAPER):
             return best, lowest, sweeps
         best, lowest = centroids, cost
-        mass, gain, move = np.bincount(labels, minlength=len(centroids)), 0.0, None
+        mass, moves = np.bincount(labels, minlength=len(centroids)), [(0.0,) * 5]
         for single in np.flatnonzero(mass > 1):
             first, second, loss = _cheapest_merger(best, names, once, mass, single)
-            gained, halves = _best_split(X[labels == single])
-            if gained - loss > gain:
-                gain, move = gained - loss, (single, first, second, halves)
-        if move is None:
+            gain, halves = _best_split(X[labels == single])
+            moves.append((gain - loss, single, first, second, halves))
+        gain, single, first, second, halves = max(moves, key=lambda move: move[0])
+        if gain == 0.0:
             return best, lowest, sweeps
-        single, first, second, halves = move
         centroids = best.copy()
         centroids[first] += mass[second] / max(mass[first] + mass[second], 1) * (best[second] - best[first])
         centroids[[single, second]] = halves
@@ -272,20 +271,18 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
         seeds = np.random.SeedSequence(check_seed(self.random_state)).spawn(self.n_init + 1)
         *rngs, search = map(np.random.default_rng, seeds)
         runs = (run(X, betas, np.sqrt(spread), starts, rng) for rng in rngs)  # one by one: only the best is kept
-        # A run is (centroids, potentials or None, converged, sweeps).
-        path, potentials, converged, sweeps = min(runs, key=lambda done: self._cold_cost(X, *done[:2]))
+
+        def distances(run, t):  # a run is (centroids, potentials or None, converged, sweeps)
+            return cdist(X, run[0][t], "sqeuclidean") if run[1] is None else run[1][t]
+
+        best = min(runs, key=lambda run: self._labels_cost(distances(run, -1).argmin(axis=1), X))
+        path, potentials, converged, sweeps = best
         if potentials is None and init is None and betas[-1] > MELTED * unit and self.n_clusters > 1:
             sweeps += self._cross_over(X, betas, unit, path, converged, search)
 
-        def potentials_at(t):
-            return cdist(X, path[t], "sqeuclidean") if potentials is None else potentials[t], converged[t]
-
-        steps = follow(betas, potentials_at, lambda labels: self._labels_cost(labels, X), hot_first=True)
+        steps = follow(betas, lambda t: (distances(best, t), converged[t]), lambda labels: self._labels_cost(labels, X),
+                       hot_first=True)  # fmt: skip
         return Trajectory(**steps, centroids=all_coordinates(path, offset, basis), unit=unit, n_iter=sweeps)
-
-    def _cold_cost(self, X, path, potentials):
-        distances = cdist(X, path[-1], "sqeuclidean") if potentials is None else potentials[-1]
-        return self._labels_cost(distances.argmin(axis=1), X)
 
     def _run_em(self, X, betas, scale, starts, rng):
         shape = (self.n_clusters, X.shape[1])
@@ -368,14 +365,11 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
 
     def transform(self, X):
         """Euclidean distances to the centroids, shape (M, K)."""
-        return self._distances(X, "euclidean")
+        return np.sqrt(self.potentials(X))
 
     def potentials(self, X_new):
         """Squared Euclidean distances of new objects (M, D) to the fitted centroids, shape (M, K)."""
-        return self._distances(X_new, "sqeuclidean")
-
-    def _distances(self, X, metric):
-        return cdist(self._checked("X", X), self.cluster_centers_, metric)
+        return cdist(self._checked("X", X_new), self.cluster_centers_, "sqeuclidean")
 
     @property
     def _n_features_out(self):

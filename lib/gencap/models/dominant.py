@@ -17,13 +17,6 @@ from .base import ClusteringModel
 CONVERGED = 1e-7  # total change of v in a step; from there on v is taken as settled
 
 
-def _product(X, v, shift):
-    """(X + shift (11' - I) without diagonal) v; the shift and the missing diagonal never touch the matrix."""
-    v = np.where(v > 1e-30, v, 0.0)  # below the normal numbers of single precision a product takes ten times as long
-    result = (X @ v.astype(X.dtype)).astype(np.float64) - X.diagonal() * v
-    return result + shift * (v.sum() - v)
-
-
 def replicator_dynamics(X, v, n_steps, shift=0.0):
     """States of the replicator equation, one after the other (000 Eq. 129).
 
@@ -52,7 +45,10 @@ def replicator_dynamics(X, v, n_steps, shift=0.0):
     [0.333, 0.333, 0.333, 0.0, 0.0]
     """
     for _ in range(n_steps):
-        gain = _product(X, v, shift)
+        # The shift and the missing diagonal never touch the matrix. Below the normal numbers of single precision a
+        # product takes ten times as long.
+        w = np.where(v > 1e-30, v, 0.0)
+        gain = (X @ w.astype(X.dtype)).astype(np.float64) - X.diagonal() * w + shift * (w.sum() - w)
         cohesion = v @ gain
         if cohesion <= 0:
             return
@@ -127,9 +123,6 @@ class DominantSets(ClusteringModel):
                              "add a constant to the similarities or give a larger shift")  # fmt: skip
         return X
 
-    def _unit(self, X):
-        return 1.0
-
     def _labels_cost(self, labels, X):
         members = np.eye(self.n_clusters)[labels]
         size = members.sum(axis=0)
@@ -145,8 +138,7 @@ class DominantSets(ClusteringModel):
         steps = np.unique(np.linspace(1, last, min(last, 60)).round()) if betas is None else check_betas(betas)
         if (steps != steps.round()).any() or steps[-1] > last:
             raise ValueError(f"betas must be whole step counts in 1..n_clusters * max_steps = {last}, got {betas!r}")
-        probabilities = np.full((len(steps), n_objects, n_clusters), 1 / n_clusters, np.float32)
-        cores, n_iter, one = np.full(n_objects, -1), 0, np.eye(n_clusters, dtype=np.float32)
+        cores, n_iter, shown = np.full(n_objects, -1), 0, np.full((len(steps), n_objects), -1)
         # Equal blocks would balance each other forever: a thousandth of unevenness lets one of them win.
         uneven = 1 + 1e-3 * np.random.default_rng(0).random(n_objects)
         for k in range(n_clusters):
@@ -159,15 +151,15 @@ class DominantSets(ClusteringModel):
             n_iter += len(members)
             members = members or [free]
             for row in np.flatnonzero((steps > k * max_steps) & (steps <= (k + 1) * max_steps)):
-                shown = np.where(members[min(int(steps[row]) - k * max_steps, len(members)) - 1], k, cores)
-                probabilities[row, shown >= 0] = one[shown[shown >= 0]]
+                shown[row] = np.where(members[min(int(steps[row]) - k * max_steps, len(members)) - 1], k, cores)
             cores[members[-1]] = k
         labels, free = cores.copy(), cores < 0
         labels[free] = self._mean_similarity(X, cores)[free].argmax(axis=1)
         # Steps after the last object was cut off, and the very last one, at which the rest is assigned.
-        probabilities[(steps > (cores.max() + 1) * max_steps) | (steps == last)] = one[labels]
-        costs = np.array([self._labels_cost(p.argmax(axis=1), X) for p in probabilities])
-        return Trajectory(steps, probabilities, None, costs, n_iter=n_iter, learned={"cores_": cores})
+        shown[(steps > (cores.max() + 1) * max_steps) | (steps == last)] = labels
+        costs = np.array([self._labels_cost(labels, X) for labels in np.maximum(shown, 0)])
+        one = np.vstack([np.eye(n_clusters), np.full(n_clusters, 1 / n_clusters)]).astype(np.float32)  # the last: none
+        return Trajectory(steps, one[shown], None, costs, n_iter=n_iter, learned={"cores_": cores})
 
     def _mean_similarity(self, X, cores):
         """Mean similarity to the objects of every core, shape (N, K), minus infinity where a core is empty."""

@@ -8,12 +8,12 @@ symmetric X has vectors whose k-means cost is the pairwise clustering cost up to
 
 import numpy as np
 
-from ..checks import check_option
+from ..checks import as_array, check_option
 from ..kernels import similarity as kernels
 from ..trajectory import beta_grid
 from ..views.measures import constant_shift_embedding
 from .centroid import AnnealedKMeans
-from .similarity import Rule, SimilarityClustering, sums_of_links
+from .similarity import Rule, SimilarityClustering
 from .spectrum import centring, temperature_unit, top_eigenvalue
 
 
@@ -97,10 +97,9 @@ class PairwiseClustering(SimilarityClustering):
             return super()._anneal(X, betas, init)
         unit = self._unit(X)
         betas = beta_grid(unit, 0.9, 120, 40) if betas is None else betas
-        vectors = constant_shift_embedding(-X).vectors
-        model, prepared = AnnealedKMeans(
-            self.n_clusters, self.inference, "sequential", self.n_init, self.n_sweeps, self.random_state
-        )._prepared(vectors)
+        vectors = constant_shift_embedding(-as_array("X", X, None)).vectors  # a sparse X is refused
+        search = self.n_init, self.n_sweeps, self.random_state
+        model, prepared = AnnealedKMeans(self.n_clusters, self.inference, "sequential", *search)._prepared(vectors)
         runs = [model._anneal(prepared, betas, init)]
         if init is None:  # in many dimensions, annealing may lose its way: the search offers its solution
             searched = super()._anneal(X, betas, None)
@@ -110,6 +109,5 @@ class PairwiseClustering(SimilarityClustering):
         for run in runs:
             run.costs = np.array([self._labels_cost(run.labels(t), X, 0.0) for t in range(run.n_steps)])
         best = min(runs, key=lambda run: run.costs[-1])
-        best.unit = unit
-        best.learned = {"_solution": (self._offset, *sums_of_links(best.labels(), X, int(self.n_clusters)))}
+        best.unit, best.learned = unit, self._solved(best.labels(), X)
         return best

@@ -67,8 +67,8 @@ class NoisyOrFactorization(ClusteringModel):
     The objects are the rows; the potential of a row in label set L is -log p(L) p(x_i | L), in nats, so `betas` are
     inverse temperatures up to 1, and None takes 10 / D to 1, a tenth cooler a step. Above temperature 1 each step
     is a few EM steps of a schedule, no fixed point; at the last, `Trajectory.converged` says whether EM settled. What
-    may replace a wasted role is found at temperature 1 and would be lost in the heat, so cooling comes first, and the
-    path is read off the states that it left. An `init` is refused.
+    may replace a wasted role would be lost in the heat: it is looked for at the last temperature only. An `init` is
+    refused.
 
     References
     ----------
@@ -90,9 +90,6 @@ class NoisyOrFactorization(ClusteringModel):
     def _prepared(self, X):
         model = copy.copy(self)
         return model, model._checked("X", X, reset=True)
-
-    def _unit(self, X):
-        return 1.0
 
     def cost(self, labels, X):
         """Sum of the potentials of the rows X (N, D) in the label sets `labels` (N,), nats; needs the fit."""
@@ -116,18 +113,31 @@ class NoisyOrFactorization(ClusteringModel):
             raise ValueError(f"betas end at {betas[-1]:g}, accepted are inverse temperatures up to 1, the model itself")
         # Single precision halves the time of the products and leaves the parameters as they are.
         single = X.astype(np.float32)
-        states, n_iter, settled = _annealed_em(single, sets, temperatures, n_refinements, rng)
-        steps = follow(betas, lambda t: (-_log_joint(single, sets, states[t]), settled or t < len(betas) - 1),
-                       lambda labels: 0.0, np.float32, hot_first=True)  # fmt: skip
+        shape, density = (n_components, X.shape[1]), np.clip(X.mean(axis=0), 0.01, 0.99)
+        beta = np.clip(1 - density * rng.uniform(0.5, 1.5, shape), _FLOOR, 1 - _FLOOR)
+        state, n_iter = (beta, 0.1, float(density.mean()), np.full(len(sets), 1 / len(sets))), 0
+
+        def settle(t):
+            nonlocal state, n_iter
+            last = t == len(betas) - 1
+            if not last:  # equal roles stay equal under EM: a little noise lets them part where it is cold enough
+                state = np.clip(state[0] * rng.uniform(0.99, 1.01, shape), _FLOOR, 1 - _FLOOR), *state[1:]
+            most, tolerance = (100, 1e-3) if last else (10, 1e-2)
+            state, free_energy, steps = _descend(single, sets, state, temperatures[t], most, tolerance)
+            n_iter += steps
+            for _ in range(n_refinements * last):
+                candidate, lower, more = _grow_and_prune(single, sets, state, rng)
+                n_iter += more
+                if lower < free_energy:
+                    state, free_energy = candidate, lower
+            return -_log_joint(single, sets, state), steps < most or not last
+
+        steps = follow(betas, settle, lambda labels: 0.0, np.float32, hot_first=True)
         steps["costs"] = steps["potentials"].min(axis=2).sum(axis=1, dtype=np.float64)
-        log_joint = _log_joint(X, sets, states[-1])
-        learned = dict(
-            zip(STATE, states[-1], strict=True),
-            label_sets_=sets,
-            components_=states[-1][0] < 0.5,
-            assignments_=sets[np.argmax(log_joint, axis=1)],
-            log_likelihood_=float(np.sum(logsumexp(log_joint, axis=1))),
-        )
+        log_joint = _log_joint(X, sets, state)
+        learned = dict(zip(STATE, state, strict=True), label_sets_=sets, components_=state[0] < 0.5,
+                       assignments_=sets[np.argmax(log_joint, axis=1)],
+                       log_likelihood_=float(np.sum(logsumexp(log_joint, axis=1))))  # fmt: skip
         return Trajectory(**steps, n_iter=n_iter, learned=learned)
 
     def _checked(self, name, X, reset=False):
@@ -144,10 +154,6 @@ class NoisyOrFactorization(ClusteringModel):
         """Roles of new rows under the fitted components, bool, shape (N, K)."""
         best = self.potentials(X).argmin(axis=1)  # an unfitted model is refused there
         return self.label_sets_[best]
-
-    def score(self, X, y=None):
-        """Mean log likelihood of a row, nats."""
-        return float(np.mean(logsumexp(-self.potentials(X), axis=1)))
 
     def transfer_cost(self, X1, X2, mapping="nearest", random_state=None):
         """Mean number of bits of a test row that the transferred factorization gets wrong.
@@ -247,46 +253,19 @@ def _em_step(X, sets, state, temperature):
     new_beta = np.where(drawn > _FLOOR, silent / np.maximum(drawn, _FLOOR), beta)
     noise_ones = max(float(np.sum(ones - on)), 0.0)
     noise_count = noise_ones + max(float(np.sum(zeros - off)), 0.0)
-    new_state = (
-        np.clip(new_beta, _FLOOR, 1 - _FLOOR),
-        min(max(noise_count / X.size, _FLOOR), 1 - _FLOOR),
-        min(max(noise_ones / max(noise_count, _FLOOR), _FLOOR), 1 - _FLOOR),
-        np.maximum(mass / len(X), _FLOOR),
-    )
-    return new_state, free_energy
+    noise, noise_one = (min(max(share, _FLOOR), 1 - _FLOOR)
+                        for share in (noise_count / X.size, noise_ones / max(noise_count, _FLOOR)))  # fmt: skip
+    return (np.clip(new_beta, _FLOOR, 1 - _FLOOR), noise, noise_one, np.maximum(mass / len(X), _FLOOR)), free_energy
 
 
 def _descend(X, sets, state, temperature, max_iter, tol):
     """EM at one temperature until a step gains less than `tol` nats a row; (state, free energy, steps)."""
-    free_energy, steps, gain = np.inf, 0, np.inf
-    while steps < max_iter and gain >= tol:
-        previous = free_energy
-        state, free_energy = _em_step(X, sets, state, temperature)
-        gain, steps = previous - free_energy, steps + 1
+    free_energy = np.inf
+    for steps in range(1, max_iter + 1):  # noqa: B007 (it is returned)
+        previous, (state, free_energy) = free_energy, _em_step(X, sets, state, temperature)
+        if previous - free_energy < tol:
+            break
     return state, free_energy, steps
-
-
-def _annealed_em(X, sets, temperatures, n_refinements, rng):
-    """Cool to 1, then refine; (states at the temperatures, EM steps, whether EM settled at 1)."""
-    shape = (sets.shape[1], X.shape[1])
-    density = np.clip(X.mean(axis=0, dtype=np.float64), 0.01, 0.99)
-    beta = np.clip(1 - density * rng.uniform(0.5, 1.5, shape), _FLOOR, 1 - _FLOOR)
-    state = (beta, 0.1, float(density.mean()), np.full(len(sets), 1 / len(sets)))
-    n_steps, states = 0, []
-    for temperature in temperatures[:-1]:
-        # Equal roles stay equal under EM: a little noise lets them part where the temperature allows it.
-        beta = np.clip(state[0] * rng.uniform(0.99, 1.01, shape), _FLOOR, 1 - _FLOOR)
-        state, _, steps = _descend(X, sets, (beta, *state[1:]), temperature, 10, 1e-2)
-        n_steps += steps
-        states.append(state)
-    state, free_energy, steps = _descend(X, sets, state, 1.0, 100, 1e-3)
-    n_steps, settled = n_steps + steps, steps < 100
-    for _ in range(n_refinements):
-        candidate, lower, steps = _grow_and_prune(X, sets, state, rng)
-        n_steps += steps
-        if lower < free_energy:
-            state, free_energy = candidate, lower
-    return [*states, state], n_steps, settled
 
 
 def _grow_and_prune(X, sets, state, rng, n_extra=2):

@@ -230,10 +230,7 @@ class SimilarityClustering(ClusteringModel):
     def _prepared(self, X):
         """A copy of the model that knows what was taken off X, and X as the sweeps take it."""
         model = copy.copy(self)
-        if self._centred:
-            X, model._offset = checks.centred_similarity("X", X, self._use_diagonal)
-        else:
-            X = checks.check_similarity("X", X, use_diagonal=self._use_diagonal)
+        X, model._offset = checks.centred_similarity("X", X, self._use_diagonal, self._centred)
         checks.check_n_clusters(self.n_clusters, X.shape[0])
         checks.check_option("inference", self.inference, tuple(MODES))
         checks.check_integer("n_init", self.n_init)
@@ -402,9 +399,12 @@ class SimilarityClustering(ClusteringModel):
 
         heated = follow(betas, settle, lambda labels: self._labels_cost(labels, X, constant), np.float32)
         run = Trajectory(**heated, unit=unit, n_iter=state.n_sweeps, start_costs=start_costs)
-        if state.rule.kind != kernels.QUADRATIC:  # new objects' potentials depend on the links inside the clusters
-            run.learned = {"_solution": (self._offset, *sums_of_links(run.labels(), X, int(self.n_clusters)))}
+        run.learned = self._solved(run.labels(), X)
         return run
+
+    def _solved(self, labels, X):
+        """What the potentials of new objects depend on: the links inside the clusters."""
+        return {"_solution": (self._offset, *sums_of_links(labels, X, int(self.n_clusters)))}
 
     def _search(self, X, unit, constant, starts, seeds, seed):
         """Labels of the lowest cost found; the costs at which every start ended, and last that lowest one."""
@@ -425,11 +425,9 @@ class SimilarityClustering(ClusteringModel):
                 found.append(self._rearranged(X, labels, self._labels_cost(labels, X, constant), unit, constant, rng))
             found.sort(key=lambda way: way[1])
             if found[1][1] > found[0][1] + clear:
-                warn_caller(
-                    f"the best ways of the search ended at the costs {found[0][1]:.6g} and {found[1][1]:.6g}: a lower "
-                    f"one may have been missed; more starts than n_init={self.n_init} may find it",
-                    RestartWarning,
-                )
+                ends = f"the best ways of the search ended at the costs {found[0][1]:.6g} and {found[1][1]:.6g}"
+                warn_caller(f"{ends}: a lower one may have been missed; more starts than n_init={self.n_init} may "
+                            "find it", RestartWarning)  # fmt: skip
         labels, cost = found[0]
         alone = others and costs[others[0]] > cost + 1e-3 * clear
         if alone and X.shape[0] <= FEW:
