@@ -85,8 +85,8 @@ class NormalizedCut(SimilarityClustering):
         low = np.flatnonzero(~(degree > 0))
         if low.size:
             rows = ", ".join(map(str, low[:10]))
-            raise ValueError(f"X has {low.size} rows ({rows}) whose similarities to the others sum to 0 or less; "
-                             "accepted by the normalised cut are positive degrees")  # fmt: skip
+            raise ValueError(f"Negative values in data, or only zeros: X has {low.size} rows ({rows}) whose "
+                             "similarities to the others sum to 0 or less; accepted are positive degrees")  # fmt: skip
         return degree
 
     def _unit(self, X):

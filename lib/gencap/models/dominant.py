@@ -13,6 +13,7 @@ import scipy.sparse
 from ..checks import LARGEST, check_integer, check_n_clusters, check_number, check_similarity
 from ..trajectory import Trajectory, check_betas
 from .base import ClusteringModel
+from .similarity import sums_of_links
 
 CONVERGED = 1e-7  # total change of v in a step; from there on v is taken as settled
 
@@ -119,15 +120,13 @@ class DominantSets(ClusteringModel):
         if lowest < 0 and shift < 0 and not scipy.sparse.issparse(X):  # the diagonal is 0, and does not count
             lowest = float(np.where(np.eye(len(X), dtype=bool), np.inf, X).min()) + shift
         if lowest < 0:
-            raise ValueError(f"X + shift must be non-negative off the diagonal, got {lowest:.4g}; "
-                             "add a constant to the similarities or give a larger shift")  # fmt: skip
+            raise ValueError(f"Negative values in data: X + shift must be non-negative off the diagonal, got "
+                             f"{lowest:.4g}; add a constant to the similarities or give a larger shift")  # fmt: skip
         return X
 
     def _labels_cost(self, labels, X):
-        members = np.eye(self.n_clusters)[labels]
-        size = members.sum(axis=0)
-        links = (members * (X @ members.astype(X.dtype))).sum(axis=0)
-        return -float(((links + self.shift * size * (size - 1)) / np.maximum(size, 1) ** 2).sum())
+        links, size = sums_of_links(labels, X, int(self.n_clusters))
+        return -float(((links.diagonal() + self.shift * size * (size - 1)) / np.maximum(size, 1) ** 2).sum())
 
     def _anneal(self, X, betas, init):
         if init is not None:

@@ -93,7 +93,7 @@ class PairwiseClustering(SimilarityClustering):
         return -0.5 * (np.einsum("...kk->...k", links) / np.maximum(size, 1) + self._offset * size).sum(axis=-1)
 
     def _anneal(self, X, betas, init):
-        if not check_option("embedding", self.embedding, (False, True)):
+        if not check_option("embedding", self.embedding, (False, True)) or X.shape[0] == 1:  # one object: no distances
             return super()._anneal(X, betas, init)
         unit = self._unit(X)
         betas = beta_grid(unit, 0.9, 120, 40) if betas is None else betas

@@ -83,6 +83,8 @@ class NoisyOrFactorization(ClusteringModel):
     ([3, 3], 0.0)
     """
 
+    _positive_only = True
+
     def __init__(self, n_components=8, max_roles=2, n_refinements=5, random_state=None):
         self.n_components, self.max_roles = n_components, max_roles
         self.n_refinements, self.random_state = n_refinements, random_state

@@ -52,7 +52,7 @@ def test_every_model_keeps_the_contract(name, fitted):
     assert fit.cost(fit.labels_, X) == pytest.approx(fit.trajectory_.costs[-1], rel=1e-4)
     tags = get_tags(model).input_tags
     assert tags.pairwise == (X.shape == (25, 25)) == (tags.sparse or name == "embedded")
-    assert tags.positive_only == (name in ("normalized", "dominant"))
+    assert tags.positive_only == (name in ("normalized", "dominant", "roles"))
     h = fit.potentials(X[:7])
     assert h.shape == (7, fit.trajectory_.n_clusters) and np.isfinite(h.min(axis=1)).all()
     before = dict(vars(fit))

@@ -296,7 +296,6 @@ def test_equal_objects_have_unit_one():
         ({"inference": "exact"}, np.eye(4), "inference='exact'"),
         ({"embedding": True}, scipy.sparse.csr_array(np.eye(4)), "X is a sparse"),
         ({"embedding": True, "inference": "metropolis"}, np.eye(4), "inference='metropolis'"),
-        ({"embedding": True, "n_clusters": 1}, np.eye(1), "1 object"),
         ({"embedding": True}, np.array([[0, np.inf], [np.inf, 0]]), "NaN or inf"),
         ({"embedding": "no"}, np.eye(4), "embedding='no' is not one of False, True"),
         ({"n_init": 0}, np.eye(4), "n_init=0"),
