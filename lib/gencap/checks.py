@@ -280,7 +280,7 @@ def check_similarity(name, X, dtype=np.float32, use_diagonal=True):
 def centred_similarity(name, X, use_diagonal=True, dtype=np.float32, centre=True):
     """`check_similarity` in single precision for models to which a constant in all entries is one number.
 
-    A dense matrix whose mean would cost its entries their digits comes back less that mean.
+    A dense matrix whose mean would cost its entries their digits comes back less that mean (not without `centre`).
 
     Returns
     -------

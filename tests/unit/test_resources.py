@@ -76,9 +76,9 @@ for folder in (os.environ["HOME"], os.path.join(os.environ["HOME"], "gencap", "k
         continue
     sys.exit(folder + " can be written to")
 import numpy as np, gencap as gc
-from gencap.kernels import capacity, coding, kmeans, paths, similarity
+from gencap.kernels import capacity, coding, kmeans, similarity
 assert gc.__file__.startswith(os.environ["HOME"])
-print(gc.measures.path_distances(np.array([[0.0, 1, 5], [1, 0, 2], [5, 2, 0]]))[0, 2])
+print(capacity.mean_log_overlap(*np.ones((2, 3, 1)), np.zeros(1, int), np.empty((0, 0)), 1.0, np.empty((0, 0)), 1.0))
 print(os.environ["NUMBA_CACHE_DIR"])
 """
 
@@ -102,8 +102,8 @@ def test_where_nothing_can_be_written_models_run_and_one_warning_names_the_varia
     for folder in folders:
         folder.chmod(0o755)
     assert done.returncode == 0, done.stderr
-    distance, place = done.stdout.split()
-    assert distance == "2.0" and not Path(place).exists()
+    overlap, place = done.stdout.split()
+    assert overlap == "0.0" and not Path(place).exists()
     assert done.stderr.count("UserWarning") == 1 == done.stderr.count("NUMBA_CACHE_DIR to a folder")
 
 

@@ -21,8 +21,6 @@ except RuntimeError:  # numba has no place to write: neither beside the code nor
     _CODE = tempfile.TemporaryDirectory(prefix="gencap-numba-")  # goes when Python ends
     os.environ["NUMBA_CACHE_DIR"] = _CODE.name  # for worker processes as well
     numba.config.reload_config()
-    warnings.warn(
-        f"neither {os.path.dirname(__file__)} nor the home folder can be written to, so machine code is not kept and "
-        "made again in every session (about a minute): set the environment variable NUMBA_CACHE_DIR to a folder for it",
-        stacklevel=2,
-    )
+    warnings.warn(f"neither {os.path.dirname(__file__)} nor the home folder can be written to, so machine code is not "
+                  "kept and made again in every session (about a minute): set the environment variable "
+                  "NUMBA_CACHE_DIR to a folder for it", stacklevel=2)  # fmt: skip

@@ -40,10 +40,8 @@ def exp_negative(x):
     f = max(x, -60.0) - n * 0.6931471803691238
     f -= n * 1.9082149292705877e-10
     p = 1 / 479001600.0
-    for c in (
-        1 / 39916800.0, 1 / 3628800.0, 1 / 362880.0, 1 / 40320.0, 1 / 5040.0, 1 / 720.0, 1 / 120.0, 1 / 24.0, 1 / 6.0,
-        0.5, 1.0, 1.0,
-    ):  # fmt: skip
+    for c in (1 / 39916800.0, 1 / 3628800.0, 1 / 362880.0, 1 / 40320.0, 1 / 5040.0, 1 / 720.0, 1 / 120.0, 1 / 24.0,
+              1 / 6.0, 0.5, 1.0, 1.0):  # fmt: skip
         p = p * f + c
     return p * np.int64((np.int64(n) + 1023) << 52).view(np.float64) if x > -60.0 else 0.0
 
@@ -97,44 +95,17 @@ def _potentials(kind, row, weight, diagonal, size, count, links, shift, p, scale
 
 
 @njit(inline="always")
-def _keep_last(row, count):
-    """Bind a row to its cluster if it is the only one there: normalised cuts are costs of non-empty clusters."""
-    for k in range(count.shape[0]):
-        if row[OLD, k] > 0.5 and count[k] - row[OLD, k] < EMPTY:
-            for other in range(count.shape[0]):
-                if other != k:
-                    row[H, other] = np.inf
-
-
-@njit(inline="always")
-def _softmax(row, n_clusters, beta, floor):
-    """Fill row[NEW] with the assignment probabilities of row[H], none of them below `floor`."""
-    lowest = row[H, 0]
-    for k in range(1, n_clusters):
-        lowest = min(lowest, row[H, k])
-    total = 0.0
-    for k in range(row.shape[1]):
-        row[NEW, k] = exp_negative(-beta * (row[H, k] - lowest))
-        total += row[NEW, k]
-    inverse = 1.0 / total
-    for k in range(row.shape[1]):
-        row[NEW, k] *= inverse
-    if floor > 0.0:
-        total = 0.0
-        for k in range(n_clusters):
-            row[NEW, k] = max(row[NEW, k], floor)
-            total += row[NEW, k]
-        for k in range(n_clusters):
-            row[NEW, k] /= total
-
-
-@njit(inline="always")
 def _decide(mode, beta, row, n_clusters, floor, count, rng):
     """Fill row[NEW] with the next assignment probabilities (a one-hot row for the samplers); return their change."""
     if floor > 0.0 and mode != MEANFIELD:
-        _keep_last(row, count)
+        # A row that is alone in its cluster stays there: normalised cuts are costs of non-empty clusters.
+        for k in range(n_clusters):
+            if row[OLD, k] > 0.5 and count[k] - row[OLD, k] < EMPTY:
+                for other in range(n_clusters):
+                    if other != k:
+                        row[H, other] = np.inf
+    chosen, mass = 0, 0.0
     if mode == METROPOLIS:
-        chosen = 0
         for k in range(n_clusters):
             if row[OLD, k] > row[OLD, chosen]:
                 chosen = k
@@ -143,18 +114,29 @@ def _decide(mode, beta, row, n_clusters, floor, count, rng):
         if rise <= 0.0 or rng.random() < np.exp(-rise):
             chosen = offered
     else:
-        _softmax(row, n_clusters, beta, floor if mode == MEANFIELD else 0.0)
+        lowest = row[H, 0]
+        for k in range(1, n_clusters):
+            lowest = min(lowest, row[H, k])
+        for k in range(row.shape[1]):
+            row[NEW, k] = exp_negative(-beta * (row[H, k] - lowest))
+            mass += row[NEW, k]
         if mode == GIBBS:
-            level = rng.random()
-            chosen = 0
+            level = rng.random() * mass
             while chosen < n_clusters - 1 and level >= row[NEW, chosen]:
                 level -= row[NEW, chosen]
                 chosen += 1
     if mode != MEANFIELD:
         for k in range(n_clusters):
-            row[NEW, k] = 1.0 if k == chosen else 0.0
-    change = 0.0
+            row[NEW, k] = 0.0
+        row[NEW, chosen] = mass = 1.0
+    elif floor > 0.0:
+        inverse, mass = 1.0 / mass, 0.0
+        for k in range(n_clusters):
+            row[NEW, k] = max(row[NEW, k] * inverse, floor)
+            mass += row[NEW, k]
+    inverse, change = 1.0 / mass, 0.0
     for k in range(n_clusters):
+        row[NEW, k] *= inverse
         change = max(change, abs(row[NEW, k] - row[OLD, k]))
     return change
 
@@ -183,10 +165,8 @@ def _add_row(F, k, X, i, step):
 
 
 @njit(cache=True, fastmath=FAST)
-def incremental_sweep(
-    X, self_similarity, Q, F, order, kind, mode, beta, shift, p, scale, floor, skip, weights, size, count, links, total,
-    rng,
-):  # fmt: skip
+def incremental_sweep(X, self_similarity, Q, F, order, kind, mode, beta, shift, p, scale, floor, skip, weights, size,
+                      count, links, total, rng):  # fmt: skip
     """One sweep with stored fields: a row costs O(K) when it does not move, O(N) per cluster when it does.
 
     Parameters
@@ -259,10 +239,8 @@ def incremental_sweep(
 
 
 @njit(cache=True, fastmath=FAST)
-def sparse_sweep(
-    indptr, indices, values, Q, order, kind, mode, beta, shift, p, scale, floor, skip, weights, size, count, links,
-    total, rng,
-):  # fmt: skip
+def sparse_sweep(indptr, indices, values, Q, order, kind, mode, beta, shift, p, scale, floor, skip, weights, size,
+                 count, links, total, rng):  # fmt: skip
     """`incremental_sweep` for a CSR matrix: fields are gathered from the neighbours, Q is (N, K).
 
     The shift is never written into the matrix: it acts through the column sums, so the cost of a row stays
@@ -298,53 +276,28 @@ def sparse_sweep(
 
 
 @njit(cache=True, fastmath=FAST)
-def _four_rows_five_clusters(X, rows, Q, k, fields):
-    """fields[r, k + c] = X[rows[r]] . Q[k + c] for four rows and five clusters: twenty sums that stay in registers."""
-    x0, x1, x2, x3 = X[rows[0]], X[rows[1]], X[rows[2]], X[rows[3]]
-    q0, q1, q2, q3, q4 = Q[k], Q[k + 1], Q[k + 2], Q[k + 3], Q[k + 4]
-    zero = np.float32(0)
-    a0 = a1 = a2 = a3 = a4 = b0 = b1 = b2 = b3 = b4 = zero
-    c0 = c1 = c2 = c3 = c4 = d0 = d1 = d2 = d3 = d4 = zero
-    for j in range(x0.shape[0]):
-        u, v, w, z = x0[j], x1[j], x2[j], x3[j]
-        q = q0[j]
-        a0 += u * q
-        b0 += v * q
-        c0 += w * q
-        d0 += z * q
-        q = q1[j]
-        a1 += u * q
-        b1 += v * q
-        c1 += w * q
-        d1 += z * q
-        q = q2[j]
-        a2 += u * q
-        b2 += v * q
-        c2 += w * q
-        d2 += z * q
-        q = q3[j]
-        a3 += u * q
-        b3 += v * q
-        c3 += w * q
-        d3 += z * q
-        q = q4[j]
-        a4 += u * q
-        b4 += v * q
-        c4 += w * q
-        d4 += z * q
-    fields[0, k], fields[1, k], fields[2, k], fields[3, k] = a0, b0, c0, d0
-    fields[0, k + 1], fields[1, k + 1], fields[2, k + 1], fields[3, k + 1] = a1, b1, c1, d1
-    fields[0, k + 2], fields[1, k + 2], fields[2, k + 2], fields[3, k + 2] = a2, b2, c2, d2
-    fields[0, k + 3], fields[1, k + 3], fields[2, k + 3], fields[3, k + 3] = a3, b3, c3, d3
-    fields[0, k + 4], fields[1, k + 4], fields[2, k + 4], fields[3, k + 4] = a4, b4, c4, d4
-
-
-@njit(cache=True, fastmath=FAST)
 def _four_rows(X, rows, Q, n_clusters, fields):
-    """Fields of four rows in the first `n_clusters` clusters, in blocks of five."""
+    """fields[r, k] = X[rows[r]] . Q[k] for four rows and the first `n_clusters` clusters, in blocks of five.
+
+    The twenty sums of a block stay in registers.
+    """
+    x0, x1, x2, x3 = X[rows[0]], X[rows[1]], X[rows[2]], X[rows[3]]
     for first in range(0, n_clusters, 5):
         k = min(first, Q.shape[0] - 5)  # the last block may overlap the one before it
-        _four_rows_five_clusters(X, rows, Q, k, fields)
+        q0, q1, q2, q3, q4 = Q[k], Q[k + 1], Q[k + 2], Q[k + 3], Q[k + 4]
+        a0 = a1 = a2 = a3 = a4 = b0 = b1 = b2 = b3 = b4 = np.float32(0)
+        c0 = c1 = c2 = c3 = c4 = d0 = d1 = d2 = d3 = d4 = np.float32(0)
+        for j in range(x0.shape[0]):
+            u, v, w, z = x0[j], x1[j], x2[j], x3[j]
+            p, q, r, s, t = q0[j], q1[j], q2[j], q3[j], q4[j]
+            a0, a1, a2, a3, a4 = a0 + u * p, a1 + u * q, a2 + u * r, a3 + u * s, a4 + u * t
+            b0, b1, b2, b3, b4 = b0 + v * p, b1 + v * q, b2 + v * r, b3 + v * s, b4 + v * t
+            c0, c1, c2, c3, c4 = c0 + w * p, c1 + w * q, c2 + w * r, c3 + w * s, c4 + w * t
+            d0, d1, d2, d3, d4 = d0 + z * p, d1 + z * q, d2 + z * r, d3 + z * s, d4 + z * t
+        fields[0, k], fields[0, k + 1], fields[0, k + 2], fields[0, k + 3], fields[0, k + 4] = a0, a1, a2, a3, a4
+        fields[1, k], fields[1, k + 1], fields[1, k + 2], fields[1, k + 3], fields[1, k + 4] = b0, b1, b2, b3, b4
+        fields[2, k], fields[2, k + 1], fields[2, k + 2], fields[2, k + 3], fields[2, k + 4] = c0, c1, c2, c3, c4
+        fields[3, k], fields[3, k + 1], fields[3, k + 2], fields[3, k + 3], fields[3, k + 4] = d0, d1, d2, d3, d4
 
 
 @njit(cache=True, fastmath=FAST)

@@ -19,9 +19,9 @@ import warnings
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import check_labels, check_n_clusters, object_names
+from ..checks import check_labels, check_n_clusters, check_unmasked, object_names
 from ..resources import one_thread
 from ..trajectory import softmax
 
@@ -105,6 +105,17 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
     def _prepared(self, X):
         return copy.copy(self), self._exact(X)
 
+    def _checked(self, name, X, reset=False):
+        """Data as scikit-learn takes them: of the fit (`reset`), or of new objects with the columns of the fit."""
+        if not reset:
+            check_is_fitted(self)
+        check_unmasked(name, X)
+        sparse = "csr" if self._pairwise else False
+        return validate_data(self, X, accept_sparse=sparse, dtype=np.float64, order="C", reset=reset)
+
+    def _unit(self, X):
+        return 1.0
+
     def unit(self, X):
         """Inverse temperature at which the clusters of X begin to differ: the unit of the default grid."""
         with one_thread():
@@ -175,13 +186,10 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
             run = model._anneal(prepared, betas, init, **per_object)
         run.objects, run.capacity_entropy = object_names(X), self.capacity_entropy
         if not run.converged.all():
-            warn_caller(
-                f"{type(self).__name__} did not settle at {np.count_nonzero(~run.converged)} of {run.n_steps} "
-                "temperatures within the limit of sweeps (Trajectory.converged says at which): close to a transition "
-                "their probabilities are not those of a fixed point; leave these betas out, or sample with "
-                "inference='gibbs'",
-                ConvergenceWarning,
-            )
+            found = f"{type(self).__name__} did not settle at {np.count_nonzero(~run.converged)} of {run.n_steps}"
+            warn_caller(f"{found} temperatures within the limit of sweeps (Trajectory.converged says at which): close "
+                        "to a transition their probabilities are not those of a fixed point; leave these betas out, or "
+                        "sample with inference='gibbs'", ConvergenceWarning)  # fmt: skip
         return run
 
     def fit(self, X, y=None, **per_object):

@@ -15,9 +15,8 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import kmeans_plusplus
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import check_integer, check_n_clusters, check_option, check_seed, check_unmasked, check_vectors
+from ..checks import check_integer, check_n_clusters, check_option, check_seed, check_vectors
 from ..kernels import kmeans as kernels
 from ..trajectory import Trajectory, beta_grid, check_betas, check_start, softmax
 from ..views.measures import all_coordinates, few_coordinates
@@ -167,15 +166,14 @@ def _frozen(X, centroids, beta, tolerance):
         if cost >= lowest * (1 - CHEAPER):
             return best, lowest, sweeps
         best, lowest = centroids, cost
-        mass, gain, move = np.bincount(labels, minlength=len(centroids)), 0.0, None
+        mass, moves = np.bincount(labels, minlength=len(centroids)), [(0.0,) * 5]
         for single in np.flatnonzero(mass > 1):
             first, second, loss = _cheapest_merger(best, names, once, mass, single)
-            gained, halves = _best_split(X[labels == single])
-            if gained - loss > gain:
-                gain, move = gained - loss, (single, first, second, halves)
-        if move is None:
+            gain, halves = _best_split(X[labels == single])
+            moves.append((gain - loss, single, first, second, halves))
+        gain, single, first, second, halves = max(moves, key=lambda move: move[0])
+        if gain == 0.0:
             return best, lowest, sweeps
-        single, first, second, halves = move
         centroids = best.copy()
         centroids[first] += mass[second] / max(mass[first] + mass[second], 1) * (best[second] - best[first])
         centroids[[single, second]] = halves
@@ -227,12 +225,8 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
     """
 
     def __init__(self, n_clusters=8, inference="meanfield", sampler="block", n_init=1, n_sweeps=30, random_state=None):
-        self.n_clusters = n_clusters
-        self.inference = inference
-        self.sampler = sampler
-        self.n_init = n_init
-        self.n_sweeps = n_sweeps
-        self.random_state = random_state
+        self.n_clusters, self.inference, self.sampler = n_clusters, inference, sampler
+        self.n_init, self.n_sweeps, self.random_state = n_init, n_sweeps, random_state
 
     def _exact(self, X):
         return check_vectors("X", X)
@@ -267,31 +261,28 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
         if betas[-1] > COLDEST * unit and spread > 0:
             raise ValueError(f"betas go up to {betas[-1]:.3g}, accepted is up to {COLDEST:.0e} units of {unit:.3g}")
         init, starts = check_start(init, betas, len(X), self.n_clusters), None
-        if init is not None and init.centroids is None:
-            raise ValueError("init has no centroids, accepted is a Trajectory of a model with centroids")
-        if init is not None and init.centroids.shape[2] != len(offset):
-            raise ValueError(f"init has centroids of {init.centroids.shape[2]} features, accepted are {len(offset)}")
         if init is not None:
+            if np.shape(init.centroids)[-1:] != offset.shape:
+                raise ValueError(f"init has centroids of shape {np.shape(init.centroids)}, accepted is a Trajectory "
+                                 f"of a model with centroids of {len(offset)} features")  # fmt: skip
             centroids = init.centroids - offset
             starts = centroids if basis is None else centroids @ basis, init.probabilities.argmax(axis=2)
         run = self._run_em if self.inference == "meanfield" else self._run_gibbs
         seeds = np.random.SeedSequence(check_seed(self.random_state)).spawn(self.n_init + 1)
         *rngs, search = map(np.random.default_rng, seeds)
         runs = (run(X, betas, np.sqrt(spread), starts, rng) for rng in rngs)  # one by one: only the best is kept
-        # A run is (centroids, potentials or None, converged, sweeps).
-        path, potentials, converged, sweeps = min(runs, key=lambda done: self._cold_cost(X, *done[:2]))
+
+        def distances(run, t):  # a run is (centroids, potentials or None, converged, sweeps)
+            return cdist(X, run[0][t], "sqeuclidean") if run[1] is None else run[1][t]
+
+        best = min(runs, key=lambda run: self._labels_cost(distances(run, -1).argmin(axis=1), X))
+        path, potentials, converged, sweeps = best
         if potentials is None and init is None and betas[-1] > MELTED * unit and self.n_clusters > 1:
             sweeps += self._cross_over(X, betas, unit, path, converged, search)
 
-        def potentials_at(t):
-            return cdist(X, path[t], "sqeuclidean") if potentials is None else potentials[t], converged[t]
-
-        steps = follow(betas, potentials_at, lambda labels: self._labels_cost(labels, X), hot_first=True)
+        steps = follow(betas, lambda t: (distances(best, t), converged[t]), lambda labels: self._labels_cost(labels, X),
+                       hot_first=True)  # fmt: skip
         return Trajectory(**steps, centroids=all_coordinates(path, offset, basis), unit=unit, n_iter=sweeps)
-
-    def _cold_cost(self, X, path, potentials):
-        distances = cdist(X, path[-1], "sqeuclidean") if potentials is None else potentials[-1]
-        return self._labels_cost(distances.argmin(axis=1), X)
 
     def _run_em(self, X, betas, scale, starts, rng):
         shape = (self.n_clusters, X.shape[1])
@@ -360,8 +351,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
         return path, potentials, np.ones(len(betas), bool), 2 * n_sweeps * len(betas)
 
     def fit(self, X, y=None, **per_object):
-        check_unmasked("X", X)
-        vectors = validate_data(self, X, dtype=np.float64, order="C")
+        vectors = self._checked("X", X, reset=True)
         super().fit(X if hasattr(X, "columns") else vectors, y, **per_object)  # a table keeps its names
         self.cluster_centers_ = self.trajectory_.centroids[-1]
         self.inertia_ = float(((vectors - self.cluster_centers_[self.labels_]) ** 2).sum())
@@ -375,16 +365,11 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
 
     def transform(self, X):
         """Euclidean distances to the centroids, shape (M, K)."""
-        return self._distances(X, "euclidean")
+        return np.sqrt(self.potentials(X))
 
     def potentials(self, X_new):
         """Squared Euclidean distances of new objects (M, D) to the fitted centroids, shape (M, K)."""
-        return self._distances(X_new, "sqeuclidean")
-
-    def _distances(self, X, metric):
-        check_is_fitted(self)
-        check_unmasked("X", X)
-        return cdist(validate_data(self, X, dtype=np.float64, reset=False), self.cluster_centers_, metric)
+        return cdist(self._checked("X", X_new), self.cluster_centers_, "sqeuclidean")
 
     @property
     def _n_features_out(self):

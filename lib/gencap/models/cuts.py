@@ -84,11 +84,9 @@ class NormalizedCut(SimilarityClustering):
         degree = degrees(X)
         low = np.flatnonzero(~(degree > 0))
         if low.size:
-            rows = ", ".join(map(str, low[:10])) + (", ..." if low.size > 10 else "")
-            raise ValueError(
-                f"Negative values in data, or only zeros: X has {low.size} rows ({rows}) whose similarities to the "
-                "others sum to 0 or less; accepted by the normalised cut are positive degrees"
-            )
+            rows = ", ".join(map(str, low[:10]))
+            raise ValueError(f"Negative values in data, or only zeros: X has {low.size} rows ({rows}) whose "
+                             "similarities to the others sum to 0 or less; accepted are positive degrees")  # fmt: skip
         return degree
 
     def _unit(self, X):
@@ -179,7 +177,7 @@ class AdaptiveRatioCut(SimilarityClustering):
             # Single moves freeze in a cost that is nearly balanced Min Cut; correlation clustering with a very negative
             # shift is nearly the same problem and softer; its labels only need to descend.
             cut = CorrelationClustering(self.n_clusters, shift=-float(max(X.max(), -X.min())))
-            labels = cut._cool(X, cut._unit(X), rng, cut._starts(X, rng)[0])
+            labels = cut._cool(X, cut._unit(X), rng, *cut._starts(X, rng)[0])
             if len(np.unique(labels)) == self.n_clusters:
                 starts.append((labels, np.inf))
         return starts
@@ -188,10 +186,10 @@ class AdaptiveRatioCut(SimilarityClustering):
         # At p = 2 the cost is that of pairwise clustering of X minus the degrees on the diagonal.
         return Rule(kernels.ASSOCIATION, floor=RATIO_FLOOR), self._weights(X), -degrees(X)
 
-    def _cool(self, X, unit, rng, start):
-        labels = super()._cool(X, unit, rng, start, self._rule(KINK))
+    def _cool(self, X, unit, rng, labels, first):
+        labels = super()._cool(X, unit, rng, labels, first, self._rule(KINK))
         if self.p < KINK:
-            labels = super()._cool(X, unit, rng, (labels, np.inf))  # no step is so late: only the descent
+            labels = self._descend(X, labels, unit, rng)
         return labels
 
     def _cost(self, links, size, constant):

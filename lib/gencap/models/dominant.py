@@ -9,21 +9,13 @@ trajectory is one of steps, not of temperatures, and its capacity is read off th
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import LARGEST, check_integer, check_n_clusters, check_number, check_similarity, check_unmasked
+from ..checks import LARGEST, check_integer, check_n_clusters, check_number, check_similarity
 from ..trajectory import Trajectory, check_betas
 from .base import ClusteringModel
 from .similarity import sums_of_links
 
 CONVERGED = 1e-7  # total change of v in a step; from there on v is taken as settled
-
-
-def _product(X, v, shift):
-    """(X + shift (11' - I) without diagonal) v; the shift and the missing diagonal never touch the matrix."""
-    v = np.where(v > 1e-30, v, 0.0)  # below the normal numbers of single precision a product takes ten times as long
-    result = (X @ v.astype(X.dtype)).astype(np.float64) - X.diagonal() * v
-    return result + shift * (v.sum() - v)
 
 
 def replicator_dynamics(X, v, n_steps, shift=0.0):
@@ -54,7 +46,10 @@ def replicator_dynamics(X, v, n_steps, shift=0.0):
     [0.333, 0.333, 0.333, 0.0, 0.0]
     """
     for _ in range(n_steps):
-        gain = _product(X, v, shift)
+        # The shift and the missing diagonal never touch the matrix. Below the normal numbers of single precision a
+        # product takes ten times as long.
+        w = np.where(v > 1e-30, v, 0.0)
+        gain = (X @ w.astype(X.dtype)).astype(np.float64) - X.diagonal() * w + shift * (w.sum() - w)
         cohesion = v @ gain
         if cohesion <= 0:
             return
@@ -113,10 +108,7 @@ class DominantSets(ClusteringModel):
     _pairwise = _positive_only = True
 
     def __init__(self, n_clusters=2, max_steps=100, cutoff=1e-3, shift=0.0):
-        self.n_clusters = n_clusters
-        self.max_steps = max_steps
-        self.cutoff = cutoff
-        self.shift = shift
+        self.n_clusters, self.max_steps, self.cutoff, self.shift = n_clusters, max_steps, cutoff, shift
 
     def _exact(self, X):
         X = check_similarity("X", X, use_diagonal=False)
@@ -124,15 +116,13 @@ class DominantSets(ClusteringModel):
         check_integer("max_steps", self.max_steps)
         check_number("cutoff", self.cutoff, np.nextafter(0, 1), 1.0)
         shift = check_number("shift", self.shift, -LARGEST, LARGEST)
-        if float(X.min()) + shift < 0 and (lowest := _lowest_off_diagonal(X) + shift) < 0:  # the diagonal is 0
-            raise ValueError(
-                f"Negative values in data: X + shift must be non-negative off the diagonal, got {lowest:.4g}; "
-                "add a constant to the similarities or give a larger shift"
-            )
+        lowest = float(X.min()) + shift
+        if lowest < 0 and shift < 0 and not scipy.sparse.issparse(X):  # the diagonal is 0, and does not count
+            lowest = float(np.where(np.eye(len(X), dtype=bool), np.inf, X).min()) + shift
+        if lowest < 0:
+            raise ValueError(f"Negative values in data: X + shift must be non-negative off the diagonal, got "
+                             f"{lowest:.4g}; add a constant to the similarities or give a larger shift")  # fmt: skip
         return X
-
-    def _unit(self, X):
-        return 1.0
 
     def _labels_cost(self, labels, X):
         links, size = sums_of_links(labels, X, int(self.n_clusters))
@@ -147,8 +137,7 @@ class DominantSets(ClusteringModel):
         steps = np.unique(np.linspace(1, last, min(last, 60)).round()) if betas is None else check_betas(betas)
         if (steps != steps.round()).any() or steps[-1] > last:
             raise ValueError(f"betas must be whole step counts in 1..n_clusters * max_steps = {last}, got {betas!r}")
-        probabilities = np.full((len(steps), n_objects, n_clusters), 1 / n_clusters, np.float32)
-        cores, n_iter, one = np.full(n_objects, -1), 0, np.eye(n_clusters, dtype=np.float32)
+        cores, n_iter, shown = np.full(n_objects, -1), 0, np.full((len(steps), n_objects), -1)
         # Equal blocks would balance each other forever: a thousandth of unevenness lets one of them win.
         uneven = 1 + 1e-3 * np.random.default_rng(0).random(n_objects)
         for k in range(n_clusters):
@@ -161,15 +150,15 @@ class DominantSets(ClusteringModel):
             n_iter += len(members)
             members = members or [free]
             for row in np.flatnonzero((steps > k * max_steps) & (steps <= (k + 1) * max_steps)):
-                shown = np.where(members[min(int(steps[row]) - k * max_steps, len(members)) - 1], k, cores)
-                probabilities[row, shown >= 0] = one[shown[shown >= 0]]
+                shown[row] = np.where(members[min(int(steps[row]) - k * max_steps, len(members)) - 1], k, cores)
             cores[members[-1]] = k
         labels, free = cores.copy(), cores < 0
         labels[free] = self._mean_similarity(X, cores)[free].argmax(axis=1)
         # Steps after the last object was cut off, and the very last one, at which the rest is assigned.
-        probabilities[(steps > (cores.max() + 1) * max_steps) | (steps == last)] = one[labels]
-        costs = np.array([self._labels_cost(p.argmax(axis=1), X) for p in probabilities])
-        return Trajectory(steps, probabilities, None, costs, n_iter=n_iter, learned={"cores_": cores})
+        shown[(steps > (cores.max() + 1) * max_steps) | (steps == last)] = labels
+        costs = np.array([self._labels_cost(labels, X) for labels in np.maximum(shown, 0)])
+        one = np.vstack([np.eye(n_clusters), np.full(n_clusters, 1 / n_clusters)]).astype(np.float32)  # the last: none
+        return Trajectory(steps, one[shown], None, costs, n_iter=n_iter, learned={"cores_": cores})
 
     def _mean_similarity(self, X, cores):
         """Mean similarity to the objects of every core, shape (N, K), minus infinity where a core is empty."""
@@ -190,16 +179,4 @@ class DominantSets(ClusteringModel):
         ndarray, shape (N_new, K)
             Infinite for empty clusters.
         """
-        check_is_fitted(self)
-        check_unmasked("X_new", X_new)
-        X_new = validate_data(self, X_new, accept_sparse="csr", dtype=np.float64, reset=False)
-        return -self._mean_similarity(X_new, self.cores_)
-
-
-def _lowest_off_diagonal(X):
-    """Smallest similarity of two different objects; the missing entries of a sparse matrix are zeros."""
-    if scipy.sparse.issparse(X):
-        entries = X.tocoo()
-        values = entries.data[entries.row != entries.col]
-        return float(min(values.min(initial=np.inf), 0.0 if values.size < X.shape[0] * (X.shape[0] - 1) else np.inf))
-    return float(X.ravel()[1:].reshape(len(X) - 1, len(X) + 1)[:, :-1].min(initial=np.inf))
+        return -self._mean_similarity(self._checked("X_new", X_new), self.cores_)

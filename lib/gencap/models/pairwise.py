@@ -6,17 +6,14 @@ same clusterings, at twice the inverse temperature.)  Constant-shift embedding r
 symmetric X has vectors whose k-means cost is the pairwise clustering cost up to a constant.
 """
 
-from dataclasses import replace
-
 import numpy as np
-import scipy.sparse
 
-from ..checks import check_option
+from ..checks import as_array, check_option
 from ..kernels import similarity as kernels
 from ..trajectory import beta_grid
 from ..views.measures import constant_shift_embedding
 from .centroid import AnnealedKMeans
-from .similarity import Rule, SimilarityClustering, sums_of_links
+from .similarity import Rule, SimilarityClustering
 from .spectrum import centring, temperature_unit, top_eigenvalue
 
 
@@ -95,25 +92,14 @@ class PairwiseClustering(SimilarityClustering):
     def _cost(self, links, size, constant):
         return -0.5 * (np.einsum("...kk->...k", links) / np.maximum(size, 1) + self._offset * size).sum(axis=-1)
 
-    def _prepared(self, X):
-        if check_option("embedding", self.embedding, (False, True)):
-            if scipy.sparse.issparse(X):
-                raise ValueError(
-                    "X is sparse, accepted with embedding=True is a dense matrix: its vectors would be dense"
-                )
-            if self.inference == "metropolis":
-                raise ValueError("inference='metropolis', accepted with embedding=True is 'meanfield' or 'gibbs'")
-        return super()._prepared(X)
-
     def _anneal(self, X, betas, init):
-        if not self.embedding or len(X) == 1:  # one object has no distances
+        if not check_option("embedding", self.embedding, (False, True)) or X.shape[0] == 1:  # one object: no distances
             return super()._anneal(X, betas, init)
         unit = self._unit(X)
         betas = beta_grid(unit, 0.9, 120, 40) if betas is None else betas
-        vectors = constant_shift_embedding(-X).vectors
-        model, prepared = AnnealedKMeans(
-            self.n_clusters, self.inference, "sequential", self.n_init, self.n_sweeps, self.random_state
-        )._prepared(vectors)
+        vectors = constant_shift_embedding(-as_array("X", X, None)).vectors  # a sparse X is refused
+        search = self.n_init, self.n_sweeps, self.random_state
+        model, prepared = AnnealedKMeans(self.n_clusters, self.inference, "sequential", *search)._prepared(vectors)
         runs = [model._anneal(prepared, betas, init)]
         if init is None:  # in many dimensions, annealing may lose its way: the search offers its solution
             searched = super()._anneal(X, betas, None)
@@ -123,5 +109,5 @@ class PairwiseClustering(SimilarityClustering):
         for run in runs:
             run.costs = np.array([self._labels_cost(run.labels(t), X, 0.0) for t in range(run.n_steps)])
         best = min(runs, key=lambda run: run.costs[-1])
-        links = {"_solution": (self._offset, *sums_of_links(best.labels(), X, int(self.n_clusters)))}
-        return replace(best, unit=unit, learned=links)
+        best.unit, best.learned = unit, self._solved(best.labels(), X)
+        return best

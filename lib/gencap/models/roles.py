@@ -18,7 +18,6 @@ from math import comb
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks
 from ..trajectory import Trajectory, check_betas
@@ -68,8 +67,8 @@ class NoisyOrFactorization(ClusteringModel):
     The objects are the rows; the potential of a row in label set L is -log p(L) p(x_i | L), in nats, so `betas` are
     inverse temperatures up to 1, and None takes 10 / D to 1, a tenth cooler a step. Above temperature 1 each step
     is a few EM steps of a schedule, no fixed point; at the last, `Trajectory.converged` says whether EM settled. What
-    may replace a wasted role is found at temperature 1 and would be lost in the heat, so cooling comes first, and the
-    path is read off the states that it left. An `init` is refused.
+    may replace a wasted role would be lost in the heat: it is looked for at the last temperature only. An `init` is
+    refused.
 
     References
     ----------
@@ -87,17 +86,12 @@ class NoisyOrFactorization(ClusteringModel):
     _positive_only = True
 
     def __init__(self, n_components=8, max_roles=2, n_refinements=5, random_state=None):
-        self.n_components = n_components
-        self.max_roles = max_roles
-        self.n_refinements = n_refinements
-        self.random_state = random_state
+        self.n_components, self.max_roles = n_components, max_roles
+        self.n_refinements, self.random_state = n_refinements, random_state
 
     def _prepared(self, X):
         model = copy.copy(self)
-        return model, model._check_rows("X", X, reset=True)
-
-    def _unit(self, X):
-        return 1.0
+        return model, model._checked("X", X, reset=True)
 
     def cost(self, labels, X):
         """Sum of the potentials of the rows X (N, D) in the label sets `labels` (N,), nats; needs the fit."""
@@ -121,40 +115,47 @@ class NoisyOrFactorization(ClusteringModel):
             raise ValueError(f"betas end at {betas[-1]:g}, accepted are inverse temperatures up to 1, the model itself")
         # Single precision halves the time of the products and leaves the parameters as they are.
         single = X.astype(np.float32)
-        states, n_iter, settled = _annealed_em(single, sets, temperatures, n_refinements, rng)
-        steps = follow(betas, lambda t: (-_log_joint(single, sets, states[t]), settled or t < len(betas) - 1),
-                       lambda labels: 0.0, np.float32, hot_first=True)  # fmt: skip
+        shape, density = (n_components, X.shape[1]), np.clip(X.mean(axis=0), 0.01, 0.99)
+        beta = np.clip(1 - density * rng.uniform(0.5, 1.5, shape), _FLOOR, 1 - _FLOOR)
+        state, n_iter = (beta, 0.1, float(density.mean()), np.full(len(sets), 1 / len(sets))), 0
+
+        def settle(t):
+            nonlocal state, n_iter
+            last = t == len(betas) - 1
+            if not last:  # equal roles stay equal under EM: a little noise lets them part where it is cold enough
+                state = np.clip(state[0] * rng.uniform(0.99, 1.01, shape), _FLOOR, 1 - _FLOOR), *state[1:]
+            most, tolerance = (100, 1e-3) if last else (10, 1e-2)
+            state, free_energy, steps = _descend(single, sets, state, temperatures[t], most, tolerance)
+            n_iter += steps
+            for _ in range(n_refinements * last):
+                candidate, lower, more = _grow_and_prune(single, sets, state, rng)
+                n_iter += more
+                if lower < free_energy:
+                    state, free_energy = candidate, lower
+            return -_log_joint(single, sets, state), steps < most or not last
+
+        steps = follow(betas, settle, lambda labels: 0.0, np.float32, hot_first=True)
         steps["costs"] = steps["potentials"].min(axis=2).sum(axis=1, dtype=np.float64)
-        log_joint = _log_joint(X, sets, states[-1])
-        learned = dict(
-            zip(STATE, states[-1], strict=True),
-            label_sets_=sets,
-            components_=states[-1][0] < 0.5,
-            assignments_=sets[np.argmax(log_joint, axis=1)],
-            log_likelihood_=float(np.sum(logsumexp(log_joint, axis=1))),
-        )
+        log_joint = _log_joint(X, sets, state)
+        learned = dict(zip(STATE, state, strict=True), label_sets_=sets, components_=state[0] < 0.5,
+                       assignments_=sets[np.argmax(log_joint, axis=1)],
+                       log_likelihood_=float(np.sum(logsumexp(log_joint, axis=1))))  # fmt: skip
         return Trajectory(**steps, n_iter=n_iter, learned=learned)
 
-    def _check_rows(self, name, X, reset=False):
-        checks.check_unmasked(name, X)
-        X = validate_data(self, X, dtype=np.float64, reset=reset)
+    def _checked(self, name, X, reset=False):
+        X = super()._checked(name, X, reset)
         checks.check_boolean(name, X)
         return X
 
     def potentials(self, X_new):
         """-log p(L) p(x_i | L) of new rows (N, D) under the fitted parameters, shape (N, L)."""
-        check_is_fitted(self)
-        state = [getattr(self, name) for name in STATE]
-        return -_log_joint(self._check_rows("X_new", X_new), self.label_sets_, state)
+        X_new = self._checked("X_new", X_new)
+        return -_log_joint(X_new, self.label_sets_, [getattr(self, name) for name in STATE])
 
     def predict(self, X):
         """Roles of new rows under the fitted components, bool, shape (N, K)."""
         best = self.potentials(X).argmin(axis=1)  # an unfitted model is refused there
         return self.label_sets_[best]
-
-    def score(self, X, y=None):
-        """Mean log likelihood of a row, nats."""
-        return float(np.mean(logsumexp(-self.potentials(X), axis=1)))
 
     def transfer_cost(self, X1, X2, mapping="nearest", random_state=None):
         """Mean number of bits of a test row that the transferred factorization gets wrong.
@@ -176,9 +177,8 @@ class NoisyOrFactorization(ClusteringModel):
         ----------
         002 section 5 (cost), section 8 ("only the second matrix is fixed").
         """
-        check_is_fitted(self)
         checks.check_option("mapping", mapping, (*ROW_MAPPINGS, "components"))
-        X2 = self._check_rows("X2", X2)
+        X2 = self._checked("X2", X2)
         if mapping == "components":
             offered = boolean_product(self.label_sets_, self.components_)
             return float(np.mean(cdist(X2, offered, "sqeuclidean").min(axis=1)))
@@ -196,14 +196,10 @@ def boolean_product(assignments, components):
 def label_sets(n_components, max_roles):
     """All subsets of at most `max_roles` of `n_components` roles, the empty one first: bool, shape (L, K)."""
     count = sum(comb(n_components, size) for size in range(max_roles + 1))
-    checks.check_size(
-        f"{count} label sets (at most max_roles={max_roles} of {n_components} roles)", (count, n_components)
-    )
+    what = f"{count} label sets (at most max_roles={max_roles} of {n_components} roles)"
+    checks.check_size(what, (count, n_components))
     members = [m for size in range(max_roles + 1) for m in combinations(range(n_components), size)]
-    sets = np.zeros((len(members), n_components), dtype=bool)
-    for row, m in zip(sets, members, strict=True):
-        row[list(m)] = True
-    return sets
+    return np.array([np.eye(n_components, dtype=bool)[list(m)].any(axis=0) for m in members])
 
 
 def _one_probabilities(sets, state):
@@ -213,10 +209,9 @@ def _one_probabilities(sets, state):
     return np.clip(noise * noise_one + (1 - noise) * (1 - all_off), _FLOOR, 1 - _FLOOR), all_off
 
 
-def _log_joint(X, sets, state, one=None):
-    """log p(L) p(x_i | L), shape (N, L), in the precision of X; `one` if p(x_j = 1 | L) is known."""
-    if one is None:
-        one, _ = _one_probabilities(sets, state)
+def _log_joint(X, sets, state):
+    """log p(L) p(x_i | L), shape (N, L), in the precision of X."""
+    one, _ = _one_probabilities(sets, state)
     log_zero = np.log1p(-one)
     slope, offset = np.log(one) - log_zero, log_zero.sum(axis=1) + np.log(state[3])
     return X @ slope.T.astype(X.dtype) + offset.astype(X.dtype)
@@ -237,7 +232,7 @@ def _em_step(X, sets, state, temperature):
     """
     beta, noise, noise_one, prior = state
     one, all_off = _one_probabilities(sets, state)
-    probabilities = _log_joint(X, sets, state, one)
+    probabilities = _log_joint(X, sets, state)
     largest = probabilities.max(axis=1, keepdims=True)
     probabilities -= largest
     probabilities /= temperature
@@ -260,46 +255,19 @@ def _em_step(X, sets, state, temperature):
     new_beta = np.where(drawn > _FLOOR, silent / np.maximum(drawn, _FLOOR), beta)
     noise_ones = max(float(np.sum(ones - on)), 0.0)
     noise_count = noise_ones + max(float(np.sum(zeros - off)), 0.0)
-    new_state = (
-        np.clip(new_beta, _FLOOR, 1 - _FLOOR),
-        min(max(noise_count / X.size, _FLOOR), 1 - _FLOOR),
-        min(max(noise_ones / max(noise_count, _FLOOR), _FLOOR), 1 - _FLOOR),
-        np.maximum(mass / len(X), _FLOOR),
-    )
-    return new_state, free_energy
+    noise, noise_one = (min(max(share, _FLOOR), 1 - _FLOOR)
+                        for share in (noise_count / X.size, noise_ones / max(noise_count, _FLOOR)))  # fmt: skip
+    return (np.clip(new_beta, _FLOOR, 1 - _FLOOR), noise, noise_one, np.maximum(mass / len(X), _FLOOR)), free_energy
 
 
 def _descend(X, sets, state, temperature, max_iter, tol):
     """EM at one temperature until a step gains less than `tol` nats a row; (state, free energy, steps)."""
-    free_energy, steps, gain = np.inf, 0, np.inf
-    while steps < max_iter and gain >= tol:
-        previous = free_energy
-        state, free_energy = _em_step(X, sets, state, temperature)
-        gain, steps = previous - free_energy, steps + 1
+    free_energy = np.inf
+    for steps in range(1, max_iter + 1):  # noqa: B007 (it is returned)
+        previous, (state, free_energy) = free_energy, _em_step(X, sets, state, temperature)
+        if previous - free_energy < tol:
+            break
     return state, free_energy, steps
-
-
-def _annealed_em(X, sets, temperatures, n_refinements, rng):
-    """Cool to 1, then refine; (states at the temperatures, EM steps, whether EM settled at 1)."""
-    shape = (sets.shape[1], X.shape[1])
-    density = np.clip(X.mean(axis=0, dtype=np.float64), 0.01, 0.99)
-    beta = np.clip(1 - density * rng.uniform(0.5, 1.5, shape), _FLOOR, 1 - _FLOOR)
-    state = (beta, 0.1, float(density.mean()), np.full(len(sets), 1 / len(sets)))
-    n_steps, states = 0, []
-    for temperature in temperatures[:-1]:
-        # Equal roles stay equal under EM: a little noise lets them part where the temperature allows it.
-        beta = np.clip(state[0] * rng.uniform(0.99, 1.01, shape), _FLOOR, 1 - _FLOOR)
-        state, _, steps = _descend(X, sets, (beta, *state[1:]), temperature, 10, 1e-2)
-        n_steps += steps
-        states.append(state)
-    state, free_energy, steps = _descend(X, sets, state, 1.0, 100, 1e-3)
-    n_steps, settled = n_steps + steps, steps < 100
-    for _ in range(n_refinements):
-        candidate, lower, steps = _grow_and_prune(X, sets, state, rng)
-        n_steps += steps
-        if lower < free_energy:
-            state, free_energy = candidate, lower
-    return [*states, state], n_steps, settled
 
 
 def _grow_and_prune(X, sets, state, rng, n_extra=2):

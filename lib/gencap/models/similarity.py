@@ -20,7 +20,6 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse
 from scipy.cluster.vq import kmeans2
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks
 from ..kernels import similarity as kernels
@@ -28,7 +27,6 @@ from ..trajectory import Trajectory, beta_grid, check_betas, check_start, softma
 from .base import ClusteringModel, follow, warn_caller
 from .spectrum import degrees, leading_vectors
 
-INFERENCES = ("meanfield", "gibbs", "metropolis")
 MODES = {"meanfield": kernels.MEANFIELD, "gibbs": kernels.GIBBS, "metropolis": kernels.METROPOLIS}
 COOLING = np.geomspace(0.9, 6, 10)  # units; a random start needs to be cooled only from just above the transition
 COOLING_SWEEPS = 12
@@ -85,17 +83,14 @@ class State:
     def refresh(self):
         """Compute fields and books afresh; rounding errors of incremental updates end here."""
         Q, self.drift = self.Q.T if self.sparse else self.Q, 0.0
-        self.size = Q.astype(np.float64) @ self.weights
-        self.count = Q.sum(axis=1, dtype=np.float64)
+        self.count, Q = Q.sum(axis=1, dtype=np.float64), Q.astype(np.float64)
+        self.size = Q @ self.weights
         if self.sparse:
             self.F = (self.X @ self.Q).T
         else:
             self.F = np.empty_like(self.Q)
             kernels.fill_fields(self.X, self.padded, self.F)
-        self.links = np.zeros((self.n_clusters, self.n_clusters))
-        if self.rule.kind != kernels.QUADRATIC:
-            Q = Q.astype(np.float64)
-            self.links = Q @ self.F.T.astype(np.float64)
+        self.links = NOTHING if self.rule.kind == kernels.QUADRATIC else Q @ self.F.T.astype(np.float64)
 
     def sweep(self, mode, beta, skip=0.0, total=NOTHING):
         """One sweep in random order; returns the mean change of a row."""
@@ -221,11 +216,8 @@ class SimilarityClustering(ClusteringModel):
     _offset = 0.0
 
     def __init__(self, n_clusters=2, inference="meanfield", n_init=3, n_sweeps=120, random_state=None):
-        self.n_clusters = n_clusters
-        self.inference = inference
-        self.n_init = n_init
-        self.n_sweeps = n_sweeps
-        self.random_state = random_state
+        self.n_clusters, self.inference, self.n_init = n_clusters, inference, n_init
+        self.n_sweeps, self.random_state = n_sweeps, random_state
 
     def _weights(self, X):
         return np.ones(X.shape[0])
@@ -238,12 +230,9 @@ class SimilarityClustering(ClusteringModel):
     def _prepared(self, X):
         """A copy of the model that knows what was taken off X, and X as the sweeps take it."""
         model = copy.copy(self)
-        if self._centred:
-            X, model._offset = checks.centred_similarity("X", X, self._use_diagonal)
-        else:
-            X = checks.check_similarity("X", X, use_diagonal=self._use_diagonal)
+        X, model._offset = checks.centred_similarity("X", X, self._use_diagonal, centre=self._centred)
         checks.check_n_clusters(self.n_clusters, X.shape[0])
-        checks.check_option("inference", self.inference, INFERENCES)
+        checks.check_option("inference", self.inference, tuple(MODES))
         checks.check_integer("n_init", self.n_init)
         checks.check_integer("n_sweeps", self.n_sweeps)
         return model, X
@@ -265,19 +254,16 @@ class SimilarityClustering(ClusteringModel):
         state.descend(1e9 * unit)
         return state.labels()
 
-    def _cool(self, X, unit, rng, start, rule=None):
-        """Labels of one start, cooled to zero temperature."""
+    def _cool(self, X, unit, rng, labels, first, rule=None):
+        """Labels of one start, cooled from `first` units to zero temperature."""
         state = State(X, rule or self._rule(), self._weights(X), self.n_clusters, rng)
-        labels, first = start
         state.start_labels(labels)
         for step in COOLING[COOLING >= first]:
             for _ in range(COOLING_SWEEPS):
                 if state.sweep(kernels.GIBBS, step * unit) == 0.0:
                     break
             state.refresh_books(np.inf)
-        state.refresh()
-        state.descend(1e9 * unit)
-        return state.labels()
+        return self._descend(X, state.labels(), unit, rng, rule)
 
     def _starts(self, X, rng):
         """(labels, first cooling step in units) of every start, the random ones first."""
@@ -295,8 +281,7 @@ class SimilarityClustering(ClusteringModel):
         vectors = leading_vectors(X, weights, diagonal, np.sign(rule.scale), self.n_clusters, dimension, rng)
         tries = []
         for _ in range(n_tries):
-            with warnings.catch_warnings():  # equal objects leave clusters empty
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):  # equal objects leave clusters empty
                 labels = kmeans2(vectors, self.n_clusters, minit="++", seed=rng)[1].astype(np.int64)
             if len(np.unique(labels)) < self.n_clusters:
                 labels[rng.permutation(len(labels))[: self.n_clusters]] = np.arange(self.n_clusters)
@@ -329,44 +314,33 @@ class SimilarityClustering(ClusteringModel):
 
     def _moves(self, sums, constant, may_empty):
         """Regroupings of the halves, (M, 2K) clusters 0..K-1 of the halves, those of lowest predicted cost first."""
-        n_clusters, n_halves = self.n_clusters, 2 * self.n_clusters
-        links, size = sums
-        base, halves = np.arange(n_halves) // 2, np.arange(n_halves)
+        (links, size), n_clusters = sums, self.n_clusters
+        names, halves = np.arange(n_clusters), np.arange(2 * n_clusters)
+        base, before = halves // 2, 0.0
 
         def rise(groups, offered=n_clusters):
             Z = np.eye(offered)[groups]
             turned = np.swapaxes(Z, -1, -2)
             return self._cost(turned @ links @ Z, turned @ size, constant) - before
 
-        before = 0.0
         before = rise(base)
-        parted, merged = np.full(n_clusters, np.inf), np.full((n_clusters, n_clusters), np.inf)
-        shifted = np.full((n_halves, n_clusters), np.inf)
+        parted = rise(np.where(halves == 2 * names[:, None] + 1, n_clusters, base), n_clusters + 1)
+        shifted = np.array([rise(np.where(halves == h, names[:, None], base)) for h in halves])
+        merged = np.array([rise(np.where(base == k, names[:, None], base)) for k in names])
         whole = size.reshape(-1, 2).min(axis=1) > 0  # clusters with two halves
-        for k in range(n_clusters):
-            if whole[k]:
-                parted[k] = rise(np.where(halves == 2 * k + 1, n_clusters, base), n_clusters + 1)
-                others = np.delete(np.arange(n_clusters), k)
-                for h in (2 * k, 2 * k + 1):
-                    shifted[h, others] = rise(np.where(halves == h, others[:, None], base))
-            merged[k, :k] = rise(np.where(base == k, np.arange(k)[:, None], base))
-        both = merged[:, :, None] + parted
-        both[np.arange(n_clusters), :, np.arange(n_clusters)] = np.inf
-        both[:, np.arange(n_clusters), np.arange(n_clusters)] = np.inf
-        if not may_empty:
-            merged[:] = np.inf
-        kinds = np.concatenate([shifted.ravel(), merged.ravel(), both.ravel()])
-        for move in np.argsort(kinds, kind="stable")[:TRIED]:
-            if kinds[move] == np.inf:
+        parted[~whole] = shifted[~whole[base]] = shifted[halves, base] = merged[np.triu_indices(n_clusters)] = np.inf
+        # Two clusters become one, and no other (the last entry) or one of the others is parted.
+        both = merged[:, :, None] + np.append(parted, 0.0 if may_empty else np.inf)
+        both[names, :, names] = both[:, names, names] = np.inf
+        rises = np.append(shifted, both)
+        for move in np.argsort(rises, kind="stable")[:TRIED]:
+            if rises[move] == np.inf:
                 return
             if move < shifted.size:
                 h, v = np.unravel_index(move, shifted.shape)
                 yield np.where(halves == h, v, base)
-            elif move < shifted.size + merged.size:
-                k, v = np.unravel_index(move - shifted.size, merged.shape)
-                yield np.where(base == k, v, base)
             else:
-                k, v, u = np.unravel_index(move - shifted.size - merged.size, both.shape)
+                k, v, u = np.unravel_index(move - shifted.size, both.shape)
                 yield np.where(base == k, v, np.where(halves == 2 * u + 1, k, base))
 
     def _rearranged(self, X, labels, cost, unit, constant, rng):
@@ -396,58 +370,12 @@ class SimilarityClustering(ClusteringModel):
         seeds = sequence.spawn(self.n_init + 2)
         rng, constant = np.random.default_rng(seeds[-1]), self._constant(X)
         state = State(X, self._rule(), self._weights(X), self.n_clusters, rng)
-        cold = start_costs = None
+        mode, cold, start_costs = MODES[self.inference], None, None
         if init is None:
             starts = self._starts(X, np.random.default_rng(seeds[-2]))
             seeds = seeds[: self.n_init] + sequence.spawn(len(starts) - self.n_init)
             cold, start_costs = self._search(X, unit, constant, starts, seeds, sequence.spawn(1)[0])
             state.start_labels(cold)
-        settle = self._settling(state, betas, unit, init, cold)
-        heated = follow(betas, settle, lambda labels: self._labels_cost(labels, X, constant), np.float32)
-        run = Trajectory(**heated, unit=unit, n_iter=state.n_sweeps, start_costs=start_costs)
-        if state.rule.kind != kernels.QUADRATIC:  # new objects' potentials depend on the links inside the clusters
-            run.learned = {"_solution": (self._offset, *sums_of_links(run.labels(), X, int(self.n_clusters)))}
-        return run
-
-    def _search(self, X, unit, constant, starts, seeds, seed):
-        """Labels of the lowest cost found; the costs at which every start ended, and last that lowest one."""
-        rng = np.random.default_rng(seed)
-        ends = [
-            self._cool(X, unit, np.random.default_rng(seed), start) for seed, start in zip(seeds, starts, strict=True)
-        ]
-        if self.n_clusters > 1:
-            ends.append(self._descend(X, self._embedded_start(X, constant, rng), unit, rng))
-        costs = np.array([self._labels_cost(labels, X, constant) for labels in ends])
-        first, *others = np.argsort(costs, kind="stable")
-        found = [self._rearranged(X, ends[first], costs[first], unit, constant, rng)]
-        by_lot = self._labels_cost(starts[0][0], X, constant)
-        clear = DISAGREEMENT * max(abs(found[0][1]), DISAGREEMENT * (by_lot - found[0][1]))
-        if others and costs[others[0]] > found[0][1] + clear:  # one start alone: do other ways lead there, or lower?
-            found.append(self._rearranged(X, ends[others[0]], costs[others[0]], unit, constant, rng))
-            for _ in range(MORE):
-                labels = self._descend(X, self._embedded_start(X, constant, rng), unit, rng)
-                found.append(self._rearranged(X, labels, self._labels_cost(labels, X, constant), unit, constant, rng))
-            found.sort(key=lambda way: way[1])
-            if found[1][1] > found[0][1] + clear:
-                warn_caller(
-                    f"the best ways of the search ended at the costs {found[0][1]:.6g} and {found[1][1]:.6g}: a lower "
-                    f"one may have been missed; more starts than n_init={self.n_init} may find it",
-                    RestartWarning,
-                )
-        labels, cost = found[0]
-        alone = others and costs[others[0]] > cost + 1e-3 * clear
-        if alone and X.shape[0] <= FEW:
-            # A glass: what is warmed up again just above the freezing ends lower than a new start does.
-            for _ in range(REHEATED):
-                again = self._cool(X, unit, rng, (labels, WARM))
-                if (value := self._labels_cost(again, X, constant)) < cost - 1e-6 * abs(cost):
-                    labels, cost = again, value
-            labels, cost = self._rearranged(X, labels, cost, unit, constant, rng)
-        return labels, np.append(costs, cost)
-
-    def _settling(self, state, betas, unit, init, cold):
-        """The step of `follow`: potentials (N, K) at step t, and whether the sweeps settled."""
-        mode = MODES[self.inference]
 
         def settle(t):
             moved = 0.0
@@ -469,7 +397,47 @@ class SimilarityClustering(ClusteringModel):
                 h -= h.min(axis=1, keepdims=True)
             return h, moved < TOLERANCE
 
-        return settle
+        heated = follow(betas, settle, lambda labels: self._labels_cost(labels, X, constant), np.float32)
+        run = Trajectory(**heated, unit=unit, n_iter=state.n_sweeps, start_costs=start_costs)
+        run.learned = self._solved(run.labels(), X)
+        return run
+
+    def _solved(self, labels, X):
+        """What the potentials of new objects depend on: the links inside the clusters."""
+        return {"_solution": (self._offset, *sums_of_links(labels, X, int(self.n_clusters)))}
+
+    def _search(self, X, unit, constant, starts, seeds, seed):
+        """Labels of the lowest cost found; the costs at which every start ended, and last that lowest one."""
+        rng = np.random.default_rng(seed)
+        rngs = map(np.random.default_rng, seeds)
+        ends = [self._cool(X, unit, own, *start) for own, start in zip(rngs, starts, strict=True)]
+        if self.n_clusters > 1:
+            ends.append(self._descend(X, self._embedded_start(X, constant, rng), unit, rng))
+        costs = np.array([self._labels_cost(labels, X, constant) for labels in ends])
+        first, *others = np.argsort(costs, kind="stable")
+        found = [self._rearranged(X, ends[first], costs[first], unit, constant, rng)]
+        by_lot = self._labels_cost(starts[0][0], X, constant)
+        clear = DISAGREEMENT * max(abs(found[0][1]), DISAGREEMENT * (by_lot - found[0][1]))
+        if others and costs[others[0]] > found[0][1] + clear:  # one start alone: do other ways lead there, or lower?
+            found.append(self._rearranged(X, ends[others[0]], costs[others[0]], unit, constant, rng))
+            for _ in range(MORE):
+                labels = self._descend(X, self._embedded_start(X, constant, rng), unit, rng)
+                found.append(self._rearranged(X, labels, self._labels_cost(labels, X, constant), unit, constant, rng))
+            found.sort(key=lambda way: way[1])
+            if found[1][1] > found[0][1] + clear:
+                ends = f"the best ways of the search ended at the costs {found[0][1]:.6g} and {found[1][1]:.6g}"
+                warn_caller(f"{ends}: a lower one may have been missed; more starts than n_init={self.n_init} may "
+                            "find it", RestartWarning)  # fmt: skip
+        labels, cost = found[0]
+        alone = others and costs[others[0]] > cost + 1e-3 * clear
+        if alone and X.shape[0] <= FEW:
+            # A glass: what is warmed up again just above the freezing ends lower than a new start does.
+            for _ in range(REHEATED):
+                again = self._cool(X, unit, rng, labels, WARM)
+                if (value := self._labels_cost(again, X, constant)) < cost - 1e-6 * abs(cost):
+                    labels, cost = again, value
+            labels, cost = self._rearranged(X, labels, cost, unit, constant, rng)
+        return labels, np.append(costs, cost)
 
     def potentials(self, X_new):
         """What a new object would add to the cost in each cluster of the fitted solution, but for a constant.
@@ -484,9 +452,7 @@ class SimilarityClustering(ClusteringModel):
         ndarray, shape (N_new, K)
             Infinite for empty clusters: they have no members to be near to.
         """
-        check_is_fitted(self)
-        checks.check_unmasked("X_new", X_new)
-        X_new = validate_data(self, X_new, accept_sparse="csr", dtype=np.float64, reset=False)
+        X_new = self._checked("X_new", X_new)
         one, rule = np.eye(int(self.n_clusters)), self._rule()
         fields, size = X_new @ one[self.labels_], np.bincount(self.labels_, minlength=len(one))
         if rule.kind == kernels.QUADRATIC:

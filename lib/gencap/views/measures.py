@@ -10,11 +10,11 @@ makes the centred matrix positive semi-definite; the pairwise clustering cost on
 from collections import namedtuple
 
 import numpy as np
+from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist, pdist, squareform
 
 from .. import checks
-from ..kernels.paths import fill_paths, join_order
 
 _CROSS_DISTANCES = ("euclidean", "squared_euclidean", "correlation", "hamming")
 ROW_MAPPINGS = ("nearest", "hungarian")  # many to one, or one to one
@@ -157,7 +157,7 @@ def path_distances(D):
 
     Notes
     -----
-    Time O(N^2), no second matrix besides the output.
+    They are the merging heights of single linkage (both are read off the minimum spanning tree). Time O(N^2).
 
     References
     ----------
@@ -171,7 +171,10 @@ def path_distances(D):
            [1., 0., 2.],
            [2., 2., 0.]])
     """
-    return fill_paths(*join_order(_check_distances(D)))
+    D = _check_distances(D)
+    if len(D) < 2:
+        return np.zeros_like(D)
+    return squareform(cophenet(linkage(squareform(D, checks=False), "single"))).astype(D.dtype, copy=False)
 
 
 def similarity_from_distances(D):

@@ -199,7 +199,7 @@ def test_paired_start_keeps_the_names():
     with pytest.raises(ValueError, match="init"):
         model.anneal(X2, betas=first.betas[:5], init=first)
     first.centroids = None
-    with pytest.raises(ValueError, match="init has no centroids"):
+    with pytest.raises(ValueError, match=r"init has centroids of shape \(\), accepted"):
         model.anneal(X2, betas=first.betas, init=first)
 
 
@@ -375,7 +375,7 @@ def test_masks_of_new_objects_are_refused(method):
 
 def test_start_from_other_features_is_named():
     run = gc.AnnealedKMeans(2, random_state=0).anneal(GOOD)
-    with pytest.raises(ValueError, match="init has centroids of 2 features, accepted are 1"):
+    with pytest.raises(ValueError, match=r"init has centroids of shape .*, 2\), accepted .* of 1 features"):
         gc.AnnealedKMeans(2).anneal(GOOD[:, :1], betas=run.betas, init=run)
 
 

@@ -294,7 +294,7 @@ def test_equal_objects_have_unit_one():
         ({}, np.array([[0, np.nan], [np.nan, 0]]), "NaN"),
         ({"n_clusters": 5}, np.eye(4), "n_clusters=5 .* n_samples=4"),
         ({"inference": "exact"}, np.eye(4), "inference='exact'"),
-        ({"embedding": True}, scipy.sparse.csr_array(np.eye(4)), "X is sparse"),
+        ({"embedding": True}, scipy.sparse.csr_array(np.eye(4)), "X is a sparse"),
         ({"embedding": True, "inference": "metropolis"}, np.eye(4), "inference='metropolis'"),
         ({"embedding": True}, np.array([[0, np.inf], [np.inf, 0]]), "NaN or inf"),
         ({"embedding": "no"}, np.eye(4), "embedding='no' is not one of False, True"),
@@ -304,7 +304,7 @@ def test_equal_objects_have_unit_one():
 def test_bad_input_is_named(parameters, X, message):
     model = gc.PairwiseClustering(**parameters)
     for method in (model.fit, model.anneal):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((ValueError, TypeError), match=message):
             method(X)
 
 
