@@ -52,10 +52,9 @@ def _fill_images(low, high, transformation, powers, n_clusters, permute):
 @njit(cache=True)
 def _tables(n_objects, n_clusters):
     """Room for the two tables of `_fill_images`, and the powers of K."""
-    powers = n_clusters ** np.arange(n_objects)
-    half = n_objects // 2
-    low = np.zeros(n_clusters**half, dtype=np.int64)
-    return low, np.zeros(n_clusters ** (n_objects - half), dtype=np.int64), powers
+    powers = n_clusters ** np.arange(n_objects + 1)
+    low, high = np.zeros(powers[n_objects // 2], np.int64), np.zeros(powers[n_objects - n_objects // 2], np.int64)
+    return low, high, powers
 
 
 @njit(cache=True)
@@ -76,29 +75,17 @@ def overlaps(sender, received, codebook, n_clusters, permute):
 
 @njit(cache=True)
 def transmit(sender, receiver, codebooks, messages, n_clusters, permute):
-    """Send one message per codebook; what the receiver's scores say about it.
+    """`overlaps` for every message of every codebook (B, M, n) with what arrives when one of its messages is sent.
 
-    Returns
-    -------
-    own : (B,) overlap of the message that was sent
-    above, ties : (B,) number of other messages with a larger, with the same overlap
-    others : (B,) sum of the overlaps of the other messages
+    `sender`, `receiver` list the numbers of the codes in both approximation sets, `messages` (B,) those sent.
     """
-    n_codebooks, n_messages, n_objects = codebooks.shape
-    own = np.zeros(n_codebooks, dtype=np.int64)
-    above, ties, others = np.zeros_like(own), np.zeros_like(own), np.zeros_like(own)
-    received = np.zeros(n_clusters**n_objects, dtype=np.bool_)
-    low, high, powers = _tables(n_objects, n_clusters)
-    for b in range(n_codebooks):
-        sent = messages[b]
+    scores = np.zeros(codebooks.shape[:2], dtype=np.int64)
+    received = np.zeros(n_clusters ** codebooks.shape[2], dtype=np.bool_)
+    low, high, powers = _tables(codebooks.shape[2], n_clusters)
+    for b in range(len(codebooks)):
         received[:] = False
-        _fill_images(low, high, codebooks[b, sent], powers, n_clusters, permute)
+        _fill_images(low, high, codebooks[b, messages[b]], powers, n_clusters, permute)
         for c in receiver:
             received[low[c % low.size] + high[c // low.size]] = True
-        scores = overlaps(sender, received, codebooks[b], n_clusters, permute)
-        own[b] = scores[sent]
-        others[b] = scores.sum() - scores[sent]
-        for j in range(n_messages):
-            above[b] += scores[j] > scores[sent]
-            ties[b] += j != sent and scores[j] == scores[sent]
-    return own, above, ties, others
+        scores[b] = overlaps(sender, received, codebooks[b], n_clusters, permute)
+    return scores

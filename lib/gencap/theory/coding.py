@@ -342,19 +342,15 @@ def boltzmann_set_sizes(distances1, distances2, gammas, *, legendre=True):
     """
     gammas = _check_line("gammas", gammas, 0.0)
     first, second = map(_row_excess, _check_distances(distances1=distances1, distances2=distances2))
-    single = [np.array([_legendre(excess[None], gamma) for gamma in gammas]) for excess in (first, second)]
-    both = np.stack([first, second])
-    joint = [_legendre(both, gamma) for gamma in gammas] if legendre else []
-    found = [minimum[2] for minimum in (*single[0], *single[1], *joint)]
-    if not all(found):
-        missed = f"the minimum over beta was not found for {found.count(0)} of {len(found)} set sizes (SLSQP)"
+    sought = (first[None], second[None], np.stack([first, second])) if legendre else (first[None],)
+    logs, beta, found = np.array([[_legendre(excesses, gamma) for gamma in gammas] for excesses in sought]).T
+    if not found.all():
+        missed = f"the minimum over beta was not found for {np.sum(found == 0)} of {found.size} set sizes (SLSQP)"
         warnings.warn(f"{missed}: upper bounds; leave out gammas at the ends", ConvergenceWarning, stacklevel=2)
     if legendre:
-        joint = np.array(joint)[:, 0]
-        return SetSizes(gammas, single[0][:, 0], single[1][:, 0], np.where(joint < -1e-6, -np.inf, joint))
-    beta = single[0][:, 1]
+        return SetSizes(gammas, *np.where(logs < -1e-6, -np.inf, logs).T)
     # The sum over all codes of exp(-beta R) factorises over objects.
-    sums = [[logsumexp(-b * excess, axis=1).sum() for b in beta] for excess in (first, second, first + second)]
+    sums = [[logsumexp(-b * excess, axis=1).sum() for b in beta[:, 0]] for excess in (first, second, first + second)]
     return SetSizes(gammas, *np.array(sums))
 
 
@@ -554,18 +550,21 @@ def simulate_channel(distances1, distances2, gamma, n_messages, *, n_codebooks=1
     rng, how, shape = checks.generator(random_state), {"transformations": transformations}, distances1.shape
     books = draw_codebook(n_codebooks * n_messages, *shape, **how, random_state=rng)
     books = books.reshape(n_codebooks, n_messages, shape[0])
-    messages = rng.integers(n_messages, size=n_codebooks)
+    sent = np.arange(n_codebooks), rng.integers(n_messages, size=n_codebooks)
     costs = code_costs(distances1), code_costs(distances2)
-    members = (np.flatnonzero(approximation_set(c, gamma)) for c in costs)
-    own, above, ties, others = kernels.transmit(*members, books, messages, shape[1], transformations == "permutation")
+    members, received = (approximation_set(c, gamma) for c in costs)
+    permute = transformations == "permutation"
+    scores = kernels.transmit(np.flatnonzero(members), np.flatnonzero(received), books, sent[1], shape[1], permute)
+    own = scores[sent]
+    above, ties = (scores > own[:, None]).sum(axis=1), (scores == own[:, None]).sum(axis=1) - 1
     log_number = log_transformations(*shape, **how, sizes=np.bincount(distances1.argmin(axis=1), minlength=shape[1]))
     nats = information(set_sizes(*costs, [gamma]), log_number, shape[0], unit="nats")[0]
     meet = own[0] > 0  # |Delta C_s| is the same for every message
     averaged = above + ties > 0, np.where(above > 0, 1.0, ties / (ties + 1)), above + ties
-    error, error_random_tie, union = (float(np.mean(each)) for each in averaged)
-    markov = float(np.mean(others / own)) if meet else np.inf
+    failures = (float(np.mean(each)) for each in averaged)
+    markov = float(np.mean((scores.sum(axis=1) - own) / own)) if meet else np.inf
     bound = float(n_messages * np.exp(-shape[0] * nats)) if meet else np.inf
-    return Transmission(error, error_random_tie, union, markov, bound)
+    return Transmission(*failures, markov, bound)
 
 
 def posterior(costs, beta, *, weights="boltzmann", gamma=0.0):

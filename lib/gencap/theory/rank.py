@@ -19,7 +19,6 @@ References
 Document 002, sections 4 and 5 (Eq. 7, Figures 2-4); document 000, section 3.4 (Eq. 34, Figure 4).
 """
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -49,8 +48,8 @@ def low_rank(X, rank):
     >>> low_rank([[3, 0], [0, 1]], 1).round(6).tolist()
     [[3.0, 0.0], [0.0, 0.0]]
     """
-    X, rank = _check_matrix("X", X, rank=rank, rank_name="rank")
-    U, V = _factors(X, rank)
+    X = _check_matrix("X", X)
+    U, V = _factors(X, checks.check_integer("rank", rank, 1, min(X.shape), "min(N, D)"))
     return U @ V
 
 
@@ -110,10 +109,9 @@ def optimal_rank(X, clean, max_rank=None, *, boolean=False):
     >>> rank.optimal_rank(clean + np.eye(3), clean).rank
     1
     """
-    X, max_rank = _check_matrix("X", X, boolean, max_rank)
-    clean, _ = _check_matrix("clean", clean, boolean)
+    X, clean = _check_matrix("X", X, boolean), _check_matrix("clean", clean, boolean)
     checks.check_same_shape("clean", clean, "X", X)
-    return _median(_errors_by_rank(X, clean, np.arange(len(X)), max_rank, boolean)[None])
+    return _selection([_errors_by_rank(X, clean, np.arange(len(X)), max_rank, boolean)])
 
 
 def svd_transfer_costs(X1, X2, max_rank=None, *, mapping="nearest", boolean=False, random_state=None):
@@ -153,8 +151,7 @@ def svd_transfer_costs(X1, X2, max_rank=None, *, mapping="nearest", boolean=Fals
     >>> rank.svd_transfer_costs(X, X, mapping=np.arange(4)).round(6).tolist()
     [0.75, 0.5, 0.25, 0.0]
     """
-    X1, max_rank = _check_matrix("X1", X1, boolean, max_rank)
-    X2, _ = _check_matrix("X2", X2, boolean)
+    X1, X2 = _check_matrix("X1", X1, boolean), _check_matrix("X2", X2, boolean)
     if isinstance(mapping, str):
         origin = map_rows(X1, X2, mapping=mapping, random_state=random_state)
     else:
@@ -164,7 +161,7 @@ def svd_transfer_costs(X1, X2, max_rank=None, *, mapping="nearest", boolean=Fals
 
 def _errors_by_rank(X, target, origin, max_rank, boolean):
     """Sum over rows i of |target_i - (X_k)_origin(i)|^2 for k = 1..max_rank, shape (max_rank,)."""
-    U, V = _factors(X, max_rank)
+    U, V = _factors(X, _check_rank(max_rank, min(X.shape), "min(N, D)"))
     U = U[origin]
     if not boolean:
         # The right singular vectors are orthonormal: each rank changes the error by |s u|^2 - 2 <target v, s u>.
@@ -218,14 +215,13 @@ def transfer_rank(X, max_rank=None, *, mapping="nearest", boolean=False, n_repea
     >>> rank.transfer_rank(X, n_repeats=3, random_state=0).rank
     1
     """
-    X, _ = _check_matrix("X", X, boolean, at_least=(2, 1))
-    limit = min(len(X) // 2, X.shape[1])
-    max_rank = limit if max_rank is None else checks.check_integer("max_rank", max_rank, 1, limit, "min(N // 2, D)")
+    X = _check_matrix("X", X, boolean, at_least=(2, 1))
+    max_rank = _check_rank(max_rank, min(len(X) // 2, X.shape[1]), "min(N // 2, D)")
     rng = checks.generator(random_state)
     orders = (rng.permutation(len(X)) for _ in range(checks.check_integer("n_repeats", n_repeats)))
     halves = ((X[order[len(X) // 2 :]], X[order[: len(X) // 2]]) for order in orders)
     how = {"mapping": mapping, "boolean": boolean, "random_state": rng}
-    return _median(np.array([svd_transfer_costs(*pair, max_rank, **how) for pair in halves]))
+    return _selection([svd_transfer_costs(*pair, max_rank, **how) for pair in halves])
 
 
 def bicross_validation_rank(X, max_rank=None, *, held_out=0.5, n_repeats=20, random_state=None):
@@ -261,17 +257,14 @@ def bicross_validation_rank(X, max_rank=None, *, held_out=0.5, n_repeats=20, ran
     >>> rank.bicross_validation_rank(X, n_repeats=3, random_state=0).rank
     1
     """
-    X, _ = _check_matrix("X", X, at_least=(2, 2))
+    X = _check_matrix("X", X, at_least=(2, 2))
     held_out = checks.check_number("held_out", held_out, 0.0, 1.0)
     p, q = (min(max(round(held_out * n), 1), n - 1) for n in X.shape)
-    limit = min(X.shape[0] - p, X.shape[1] - q)
-    max_rank = limit if max_rank is None else checks.check_integer("max_rank", max_rank, 1, limit, "edge of D")
+    max_rank = _check_rank(max_rank, min(X.shape[0] - p, X.shape[1] - q), "edge of D")
     rng = checks.generator(random_state)
-    costs = np.empty((checks.check_integer("n_repeats", n_repeats), max_rank))
-    for errors in costs:
-        shuffled = X[rng.permutation(X.shape[0])][:, rng.permutation(X.shape[1])]
-        errors[:] = _owen_perry_errors(shuffled, p, q, max_rank)
-    return replace(_median(costs), rank=int(argmins(np.median(costs, axis=0)[None])[0]))
+    orders = (map(rng.permutation, X.shape) for _ in range(checks.check_integer("n_repeats", n_repeats)))
+    costs = [_owen_perry_errors(X[np.ix_(*order)], p, q, max_rank) for order in orders]
+    return _selection(costs, lowest=argmins(np.median(costs, axis=0)[None])[0])
 
 
 def _owen_perry_errors(X, p, q, max_rank):
@@ -311,11 +304,11 @@ def coverage_rank(X):
     >>> rank.coverage_rank([[1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 0, 1]]).rank  # six of seven
     1
     """
-    X, _ = _check_matrix("X", X, boolean=True)
+    X = _check_matrix("X", X, boolean=True)
     ones = np.count_nonzero(X)  # without any, rank 1 covers them all
     sums = _rounded_sums(*_factors(X))
     covered = [np.count_nonzero(rounded & (X > 0.5)) / ones if ones else 1.0 for rounded in sums]
-    return _first(covered, np.greater_equal(covered, 0.8))
+    return _selection([covered], [1 + np.greater_equal(covered, 0.8).argmax()])  # all of them at full rank
 
 
 def increment_rank(X):
@@ -343,29 +336,31 @@ def increment_rank(X):
     >>> rank.increment_rank(np.eye(5)).rank
     5
     """
-    X, _ = _check_matrix("X", X, boolean=True)
+    X = _check_matrix("X", X, boolean=True)
     ones = max(np.count_nonzero(X), 1)
     sums = pairwise(_rounded_sums(*_factors(X)))
     changes = [np.count_nonzero(after != before) / ones for before, after in sums] + [0.0]
-    return _first(changes, np.less(changes, 0.001))
+    return _selection([changes], [1 + np.less(changes, 0.001).argmax()])
 
 
-def _median(costs):
-    selected = argmins(costs)
-    return RankSelection(int(np.median(selected)), np.arange(1, costs.shape[1] + 1), costs, selected)
+def _selection(costs, selected=None, lowest=None):
+    """The rank `lowest`, else the median of those selected in each row of costs, else of those of the lowest cost."""
+    costs = np.array(costs)
+    selected = argmins(costs) if selected is None else np.array(selected)
+    rank = int(np.median(selected) if lowest is None else lowest)
+    return RankSelection(rank, np.arange(1, costs.shape[1] + 1), costs, selected)
 
 
-def _first(scores, satisfied):
-    rank = int(np.argmax(satisfied)) + 1 if satisfied.any() else len(scores)
-    return RankSelection(rank, np.arange(1, len(scores) + 1), np.array([scores]), np.array([rank]))
+def _check_rank(max_rank, limit, limit_name):
+    """The largest rank as int (None: `limit`), or raise."""
+    return limit if max_rank is None else checks.check_integer("max_rank", max_rank, 1, limit, limit_name)
 
 
-def _check_matrix(name, X, boolean=False, rank=None, rank_name="max_rank", at_least=(1, 1)):
-    """Return X as float and the rank as int (None: full), or raise."""
+def _check_matrix(name, X, boolean=False, at_least=(1, 1)):
+    """Return X as float, or raise."""
     X = checks.check_vectors(name, X)
     if np.less(X.shape, at_least).any():
         raise ValueError(f"{name} has shape {X.shape}, accepted is {at_least} and more")
     if boolean:
         checks.check_boolean(name, X)
-    limit = min(X.shape)
-    return X, limit if rank is None else checks.check_integer(rank_name, rank, 1, limit, "min(N, D)")
+    return X

@@ -324,7 +324,7 @@ def test_a_minimum_that_was_not_found_is_reported_once(monkeypatch, legendre):
         warnings.simplefilter("error")
         found = coding.boltzmann_set_sizes(*problem, gammas, legendre=legendre)
     monkeypatch.setattr(coding, "minimize", functools.partial(coding.minimize, options={"maxiter": 1}))
-    message = rf"not found for \d of {9 if legendre else 6} set sizes"
+    message = rf"not found for \d of {9 if legendre else 3} set sizes"
     with pytest.warns(ConvergenceWarning, match=message) as caught:
         short = coding.boltzmann_set_sizes(*problem, gammas, legendre=legendre)
     assert len(caught) == 1 and caught[0].filename == __file__
