@@ -11,13 +11,10 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
-from matplotlib.collections import LineCollection
-from matplotlib.colors import ListedColormap, LogNorm
-from matplotlib.patches import Patch, Rectangle
-from matplotlib.ticker import MaxNLocator
+from matplotlib import collections, colors, patches, ticker
 from sklearn.metrics.cluster import contingency_matrix
 
-from ..checks import check_labels, check_vectors
+from ..checks import check_labels, check_same_shape, check_vectors
 from ..views.measures import standardised_rows
 
 # After Okabe and Ito's palette, dark and light in turn, so that neighbours also differ on a grey print.
@@ -29,6 +26,7 @@ PAIRS = ("#14285A", "#C8372D", "#7DBEEB", "#FFF05A")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 SEQUENTIAL = "cividis"  # lightness rises evenly from end to end
 TEMPERATURE = r"inverse temperature $\beta$ (first split = 1)"
+MARK = {"color": "0.35", "linewidth": 1.2, "linestyle": ":", "zorder": 0, "label": "_step"}  # at the value of interest
 BACKING = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "borderpad": 0.1}  # of legends over lines
 LARGEST_IMAGE = 400  # rows of a heat map; a picture on screen has no more pixels for them
 OFFERED = {"xlabel": "number of clusters offered $K$", "ylabel": "capacity (bits per object)"}
@@ -83,15 +81,10 @@ def _temperature_ticks(axis):
     axis.set_major_formatter("{x:g}")
 
 
-def _mark(ax, x):
-    """Vertical line at the value of interest."""
-    ax.axvline(x, color="0.35", linewidth=1.2, linestyle=":", zorder=0, label="_step")
-
-
 def _temperature_axis(ax, beta, unit, step=None, curve=None):
     """Logarithmic axis of inverse temperatures, named after what it counts; a mark at `step`, a dot on the curve."""
     if step is not None:
-        _mark(ax, beta[step])
+        ax.axvline(beta[step], **MARK)
         if curve is not None:
             ax.plot(beta[step], curve[step], "o", color="black", markersize=6, clip_on=False, label="_step")
     ax.set(xscale="log", xlabel=r"inverse temperature $\beta$" if unit == 1 else TEMPERATURE)
@@ -256,7 +249,7 @@ def similarity_heatmap(X, labels=None, *, ax=None, label="similarity", limits=No
     if len(present) > 1:
         for start, size in zip(edges[:-1], np.diff(edges), strict=True):
             for colour, width in (("white", 2.6), ("black", 1.1)):
-                ax.add_patch(Rectangle((start, start), size, size, fill=False, edgecolor=colour, linewidth=width))
+                ax.add_patch(patches.Rectangle((start, start), size, size, fill=False, ec=colour, linewidth=width))
         _block_numbers(ax, present, edges, 0.03)
         ax.set(xlabel="objects, ordered by cluster", ylabel="cluster")
     ax.spines[:].set_visible(False)
@@ -295,12 +288,10 @@ def information_curve(capacity, *, unit=1.0, transfer=None, step=None, label="in
     """
     ax = _axes(ax, ylabel="information (bits per object)")
     beta, curve, best = np.asarray(capacity.betas) / unit, np.asarray(capacity.curve), capacity.index
-    drawn = _curve_style(ax)
-    first = not ax.lines
+    drawn, first, top = _curve_style(ax), not ax.lines, max(float(curve.max()), 0.05)
     ax.plot(beta, curve, label=label, **drawn)
     _ring(ax, beta, curve, best, "o", drawn["color"])
-    top = max(float(curve.max()), 0.05)
-    low, high = (-0.12 * top, 1.2 * top) if first else ax.get_ylim()
+    low, high = (0, 0) if first else ax.get_ylim()
     ax.set_ylim(min(low, -0.12 * top), max(high, 1.2 * top))
     words, side = f"{max(curve[best], 0.0):.2f} bits", "right" if best > 0.8 * len(curve) else "center"
     box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
@@ -353,16 +344,15 @@ def capacity_against_clusters(n_clusters, capacities, selected=None, *, second=N
     >>> ax = gc.plots.capacity_against_clusters([2, 3, 4], [0.9, 1.5, 1.4], 3)
     """
     n_clusters, capacities = np.asarray(n_clusters), np.asarray(capacities, dtype=float)
-    if n_clusters.shape != capacities.shape or n_clusters.ndim != 1:
-        raise ValueError(f"capacities has shape {capacities.shape}, accepted is that of n_clusters, {n_clusters.shape}")
+    check_same_shape("capacities", capacities, "n_clusters", n_clusters)
     ax = _axes(ax, **OFFERED)
     ax.plot(n_clusters, capacities, label="capacity", **_curve_style(ax))
     ax.set_ylim(min(0.0, capacities.min()), max(1.2 * capacities.max(), 0.1))
     if selected is not None:
         value = capacities[list(n_clusters).index(selected)]
-        _mark(ax, selected)
+        ax.axvline(selected, **MARK)
         ax.annotate(f"K = {selected}, {value:.2f} bits", (selected, value), (5, 7), textcoords="offset points")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
     if second is not None:
         _second_curve(ax, n_clusters, second, second_label, second_label)
     return ax
@@ -392,7 +382,7 @@ def n_effective_curve(trajectory, *, step=None, ax=None):
     count = [trajectory.n_effective(t) for t in range(trajectory.n_steps)]
     ax.step(beta, count, where="mid", **(_curve_style(ax) | {"linestyle": "-"}))
     _temperature_axis(ax, beta, trajectory.unit, step, count)
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.yaxis.set_major_locator(ticker.MaxNLocator(integer=True))
     return ax
 
 
@@ -431,17 +421,15 @@ def centroid_tree(trajectory, X=None, *, direction=None, step=None, ax=None):
     >>> import gencap as gc
     >>> ax = gc.plots.centroid_tree(gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [9.0]]))
     """
-    paths = _centroid_paths(trajectory, X)
+    paths, mass = _centroid_paths(trajectory, X), trajectory.probabilities.mean(axis=1)
     ax = _axes(ax, ylabel="centroid position, projected")
-    mass = trajectory.probabilities.mean(axis=1)
     paths = paths - (mass[:, :, None] * paths).sum(axis=1, keepdims=True)
     if direction is None:
         direction = np.linalg.svd(paths.reshape(-1, paths.shape[2]), full_matrices=False)[2][0]
         direction = direction * np.sign(direction[np.abs(direction).argmax()])  # the sign of a singular vector is free
     places = paths @ (np.asarray(direction, dtype=float) / np.linalg.norm(direction))
     beta = trajectory.betas / trajectory.unit
-    leaves = list(enumerate(cluster_order(trajectory)))
-    for number, k in leaves[::-1]:  # first leaf on top: its colour is the stem's
+    for number, k in reversed([*enumerate(cluster_order(trajectory))]):  # first leaf on top: its colour is the stem's
         ax.plot(beta, places[:, k], color=_look(number)["color"], linewidth=1.3)
         ax.plot(beta[-1], places[-1, k], **_look(number, linestyle="none", markersize=5, clip_on=False))
     _temperature_axis(ax, beta, trajectory.unit, step)
@@ -474,10 +462,10 @@ def cluster_trajectories(trajectory, X=None, *, ax=None):
         shown = _plane(np.asarray(X, dtype=float)[:: -(-len(X) // 1500)])
         ax.plot(*shown.T, ".", color="0.82", markersize=3, zorder=0)
     beta = trajectory.betas / trajectory.unit
-    norm = LogNorm(beta[0], beta[-1] if len(beta) > 1 else 2 * beta[0])
-    for path in paths.transpose(1, 0, 2):
-        pieces = np.stack([path[:-1], path[1:]], axis=1)
-        drawn = ax.add_collection(LineCollection(pieces, cmap=SEQUENTIAL, norm=norm, array=beta[1:], linewidths=2.4))
+    norm = colors.LogNorm(beta[0], beta[-1] if len(beta) > 1 else 2 * beta[0])
+    pieces = np.stack([paths[:-1], paths[1:]], axis=2).transpose(1, 0, 2, 3).reshape(-1, 2, 2)
+    look = {"cmap": SEQUENTIAL, "norm": norm, "array": np.tile(beta[1:], paths.shape[1]), "linewidths": 2.4}
+    drawn = ax.add_collection(collections.LineCollection(pieces, **look))
     ax.plot(*paths[-1].T, "o", markersize=6, color="black", markerfacecolor="white", zorder=3)
     ax.margins(0.08)
     _temperature_ticks(_colourbar(ax, drawn, TEMPERATURE).ax.yaxis)
@@ -510,7 +498,7 @@ def assignment_probabilities(trajectory, t=-1, *, ax=None, colourbar=True):
     picture = _image(ax, image, (0, trajectory.n_objects, trajectory.n_clusters + 0.5, 0.5), aspect="auto")
     for edge in edges[1:-1]:
         ax.axvline(edge, color="white", linewidth=0.6)
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    ax.yaxis.set_major_locator(ticker.MaxNLocator(integer=True, min_n_ticks=1))
     if colourbar:
         _colourbar(ax, picture, "assignment probability", fraction=0.06, pad=0.03)
     return ax
@@ -539,14 +527,13 @@ def labels_scatter(X, labels, centroids=None, *, ax=None):
     X = check_vectors("X", X)
     labels = check_labels("labels", labels, len(X))
     ax = _axes(ax, **PLANE)
-    size = float(np.clip(110 / np.sqrt(len(X)), 2.5, 6))
+    size = np.clip(110 / np.sqrt(len(X)), 2.5, 6)
+    look = {"linestyle": "none", "markersize": size, "markeredgewidth": 0, "alpha": 0.75}
     for k in np.unique(labels):
-        look = _look(k, linestyle="none", markersize=size, markeredgewidth=0, alpha=0.75)
-        ax.plot(*_plane(X[labels == k]).T, label=f"cluster {k + 1}", **look)
-    if centroids is not None:
+        ax.plot(*_plane(X[labels == k]).T, label=f"cluster {k + 1}", **_look(k, **look))
+    for width, colour in ((4.5, "white"), (2.0, "black")) if centroids is not None else ():
         places = _plane(np.asarray(centroids, dtype=float)).T
-        for width, colour in ((4.5, "white"), (2.0, "black")):
-            ax.plot(*places, "x", color=colour, markersize=8, markeredgewidth=width, zorder=3)
+        ax.plot(*places, "x", color=colour, markersize=8, markeredgewidth=width, zorder=3)
     return ax
 
 
@@ -688,11 +675,11 @@ def coclustering_comparison(reference, alternative, *, ax=None):
     ax = _axes(ax, (4.6, 3.4), xlabel="objects, ordered by reference cluster", ylabel="reference cluster")
     order, shown, present, edges = _blocks(reference, alternative)
     together, also = (np.equal.outer(names[shown], names[shown]) for names in (reference, alternative))
-    _image(ax, 2 * together + also, (0, len(order), len(order), 0), high=3, cmap=ListedColormap(PAIRS))
+    _image(ax, 2 * together + also, (0, len(order), len(order), 0), high=3, cmap=colors.ListedColormap(PAIRS))
     _block_numbers(ax, present, edges)
     words = ("together in neither", "in the alternative only", "in the reference only", "together in both")
-    patches = [Patch(facecolor=colour, edgecolor="0.3", label=word) for colour, word in zip(PAIRS, words, strict=True)]
-    ax.legend(handles=patches[::-1], loc="upper left", bbox_to_anchor=(1.02, 1))
+    squares = [patches.Patch(fc=colour, ec="0.3", label=word) for colour, word in zip(PAIRS, words, strict=True)]
+    ax.legend(handles=squares[::-1], loc="upper left", bbox_to_anchor=(1.02, 1))
     return ax
 
 
@@ -724,11 +711,10 @@ def expression_profiles(data, labels, conditions=None, *, figure=None):
     labels = check_labels("labels", labels, len(data))
     profiles = standardised_rows("data", data) * np.sqrt(data.shape[1])
     present = np.unique(labels)
-    columns = min(len(present), 5)
-    rows = -(-len(present) // columns)
+    rows, columns = -(-len(present) // 5), min(len(present), 5)
     figure = figure or _figure((1.9 * columns, 1.6 * rows + 0.3))
     axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-    points = np.arange(data.shape[1])
+    points = range(data.shape[1])
     for ax, k in zip(axes, present, strict=False):
         mine = profiles[labels == k]
         mean, spread, colour = mine.mean(axis=0), mine.std(axis=0), COLOURS[k % len(COLOURS)]
