@@ -9,7 +9,6 @@ import base64
 import html
 import io
 import itertools
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,16 +100,14 @@ class Explorer(ipywidgets.VBox):
     """
 
     def __init__(self, axes, draw, describe=None, *, start=None, size=(7.2, 3.2)):
-        if not isinstance(axes, Mapping) or not axes:
+        if not isinstance(axes, dict) or not axes:
             raise TypeError(f"axes must be a dict of name -> Axis or sequence with at least one entry, got {axes!r}")
         self._draw, self._describe = draw, describe or (lambda **indices: "")
         for name, function in (("draw", draw), ("describe", self._describe)):
             if not callable(function):
                 raise TypeError(f"{name} must be callable, got {type(function).__name__}")
         self.axes = {name: _axis(values, name, f"axes[{name!r}]") for name, values in axes.items()}
-        self._figure = Figure(figsize=size, dpi=100)
-        self._canvas = FigureCanvasAgg(self._figure)
-        self._places = []
+        self._canvas, self._places = FigureCanvasAgg(Figure(figsize=size, dpi=100)), []
         layout = {"width": f"{100 * size[0]:.0f}px", "max_width": "100%"}
         self.picture = ipywidgets.Image(format="png", layout=layout).add_class("gencap-picture")
         self.text = ipywidgets.HTML().add_class("gencap-text")
@@ -164,7 +161,7 @@ class Explorer(ipywidgets.VBox):
         self._update()
 
     def _update(self):
-        figure, indices = self._figure, self.indices
+        figure, indices = self._canvas.figure, self.indices
         try:
             figure.clear()
             figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
@@ -237,11 +234,10 @@ class TemperatureExplorer(Explorer):
         for position in tqdm(positions, desc="annealing", leave=False, disable=len(positions) < 2):
             values = {name: axis.values[i] for (name, axis), i in zip(axes.items(), position, strict=True)}
             result = run(**values) if callable(run) else run
-            result = result if isinstance(result, tuple) else (result, None)
-            if len(result) != 2 or not isinstance(result[0], Trajectory):
-                given = ", ".join(type(part).__name__ for part in result)
-                raise TypeError(f"run must give a Trajectory or (Trajectory, Capacity), got {given}")
-            self._results[position] = result
+            trajectory, capacity = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
+            if not isinstance(trajectory, Trajectory):
+                raise TypeError(f"run must give a Trajectory or (Trajectory, Capacity), got {type(result).__name__}")
+            self._results[position] = trajectory, capacity
         trajectories, capacities = zip(*self._results.values(), strict=True)
         sizes = sorted({(trajectory.n_steps, trajectory.n_objects) for trajectory in trajectories})
         if len(sizes) > 1:
@@ -290,9 +286,8 @@ class TemperatureExplorer(Explorer):
         )
         if capacity is None:
             return words
-        now = round(float(capacity.curve[temperature]), 2) + 0.0  # no -0.00
         best = f"the maximum, the capacity, is {capacity.value:.2f} bits at step {capacity.index + 1}."
-        return f"{words} Information {now:.2f} bits per object; {best}"
+        return f"{words} Information {capacity.curve[temperature]:z.2f} bits per object; {best}"  # z: no -0.00
 
 
 class ClusterCountExplorer(TemperatureExplorer):

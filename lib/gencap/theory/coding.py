@@ -25,6 +25,7 @@ Document 003 (approximation set coding); document 004, section 8 (weights, poste
 """
 
 import warnings
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -171,10 +172,7 @@ def code_costs(distances):
     """
     [distances] = _check_distances(distances=distances)
     _check_class(*distances.shape, LARGEST_CLASS)
-    costs = np.zeros(1)
-    for row in distances:
-        costs = (row[:, None] + costs).ravel()
-    return costs
+    return reduce(lambda costs, row: np.add.outer(row, costs).ravel(), distances, np.zeros(1))
 
 
 def approximation_set(costs, gamma):
@@ -380,7 +378,7 @@ def log_transformations(n_objects, n_clusters=2, *, transformations="xor", sizes
     n_objects, n_clusters = _check_class(n_objects, n_clusters)
     if transformations == "xor":
         return float(n_objects * np.log(n_clusters))
-    sizes = np.zeros(0) if sizes is None else np.asarray(sizes)
+    sizes = np.asarray([] if sizes is None else sizes)
     if sizes.shape != (n_clusters,) or (sizes < 0).any() or sizes.sum() != n_objects:
         raise ValueError(f"sizes={sizes} must be {n_clusters} non-negative cluster sizes that sum to {n_objects}")
     if transformations == "permutation":
@@ -559,12 +557,12 @@ def simulate_channel(distances1, distances2, gamma, n_messages, *, n_codebooks=1
     above, ties = (scores > own[:, None]).sum(axis=1), (scores == own[:, None]).sum(axis=1) - 1
     log_number = log_transformations(*shape, **how, sizes=np.bincount(distances1.argmin(axis=1), minlength=shape[1]))
     nats = information(set_sizes(*costs, [gamma]), log_number, shape[0], unit="nats")[0]
-    meet = own[0] > 0  # |Delta C_s| is the same for every message
     averaged = above + ties > 0, np.where(above > 0, 1.0, ties / (ties + 1)), above + ties
     failures = (float(np.mean(each)) for each in averaged)
-    markov = float(np.mean((scores.sum(axis=1) - own) / own)) if meet else np.inf
-    bound = float(n_messages * np.exp(-shape[0] * nats)) if meet else np.inf
-    return Transmission(*failures, markov, bound)
+    if own[0] == 0:  # |Delta C_s| is the same for every message
+        return Transmission(*failures, np.inf, np.inf)
+    markov = float(np.mean((scores.sum(axis=1) - own) / own))
+    return Transmission(*failures, markov, float(n_messages * np.exp(-shape[0] * nats)))
 
 
 def posterior(costs, beta, *, weights="boltzmann", gamma=0.0):
@@ -624,9 +622,8 @@ def posterior_agreement(posterior1, posterior2):
     """
     first, second = _check_line("posterior1", posterior1, 0.0), _check_line("posterior2", posterior2, 0.0)
     checks.check_same_shape("posterior2", second, "posterior1", first)
-    for name, p in (("posterior1", first), ("posterior2", second)):
-        if abs(p.sum() - 1) > 1e-6:
-            raise ValueError(f"{name} must have sum 1, got sum {p.sum()}")
+    if max(abs(first.sum() - 1), abs(second.sum() - 1)) > 1e-6:
+        raise ValueError(f"posterior1 and posterior2 must have sum 1, got sums {first.sum()} and {second.sum()}")
     return float(first @ second)
 
 

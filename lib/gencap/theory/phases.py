@@ -111,9 +111,8 @@ def quench(model, X, betas):
     models = (clone(model).set_params(random_state=int(seed)) for seed in seeds)
     runs = [own.anneal(few, betas=[beta]) for own, beta in zip(models, betas, strict=True)]
     names = "probabilities", "potentials", "costs", "centroids"
-    probabilities, potentials, costs, centroids = (np.concatenate([getattr(r, n) for r in runs]) for n in names)
-    centroids = all_coordinates(centroids, offset, basis)
-    return Trajectory(betas, probabilities, potentials, costs, centroids, runs[0].unit)
+    *parts, centroids = (np.concatenate([getattr(run, name) for run in runs]) for name in names)
+    return Trajectory(betas, *parts, all_coordinates(centroids, offset, basis), runs[0].unit)
 
 
 def critical_alpha(u):

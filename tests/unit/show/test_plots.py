@@ -188,7 +188,7 @@ def test_paths_without_centroids_are_mean_places(tree, ax):
     plots.cluster_trajectories(bare, X, ax=ax)
     ends = np.array(sorted(map(tuple, np.column_stack(ax.lines[-1].get_data()))))
     assert ends == pytest.approx(PLACES, abs=1e-6)
-    assert list(ax.collections[0].get_array()) == pytest.approx([1, 10])
+    assert list(ax.collections[0].get_array()) == pytest.approx([1, 10] * 4)
 
 
 def test_assignment_probabilities_follow_tree_and_coldest_labels(tree, ax):
