@@ -192,9 +192,7 @@ class Explorer(ipywidgets.VBox):
 
     def _repr_mimebundle_(self, **kwargs):
         """The live view; where there is none (a page that shows saved notebooks), the first picture."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        bundle["image/png"] = base64.b64encode(self.picture.value).decode("ascii")
-        return bundle
+        return super()._repr_mimebundle_(**kwargs) | {"image/png": base64.b64encode(self.picture.value).decode("ascii")}
 
 
 class TemperatureExplorer(Explorer):

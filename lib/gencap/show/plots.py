@@ -284,7 +284,7 @@ def information_curve(capacity, *, unit=1.0, transfer=None, step=None, label="in
     --------
     >>> import gencap as gc
     >>> runs = [gc.AnnealedKMeans(2, random_state=0).anneal([[0.0], [1.0], [x]]) for x in (9.0, 9.5)]
-    >>> ax = gc.plots.information_curve(gc.generalization_capacity(*runs), runs[0].unit)
+    >>> ax = gc.plots.information_curve(gc.generalization_capacity(*runs), unit=runs[0].unit)
     """
     ax = _axes(ax, ylabel="information (bits per object)")
     beta, curve, best = np.asarray(capacity.betas) / unit, np.asarray(capacity.curve), capacity.index
@@ -531,9 +531,10 @@ def labels_scatter(X, labels, centroids=None, *, ax=None):
     look = {"linestyle": "none", "markersize": size, "markeredgewidth": 0, "alpha": 0.75}
     for k in np.unique(labels):
         ax.plot(*_plane(X[labels == k]).T, label=f"cluster {k + 1}", **_look(k, **look))
-    for width, colour in ((4.5, "white"), (2.0, "black")) if centroids is not None else ():
+    if centroids is not None:
         places = _plane(np.asarray(centroids, dtype=float)).T
-        ax.plot(*places, "x", color=colour, markersize=8, markeredgewidth=width, zorder=3)
+        for width, colour in ((4.5, "white"), (2.0, "black")):
+            ax.plot(*places, "x", color=colour, markersize=8, markeredgewidth=width, zorder=3)
     return ax
 
 
@@ -591,7 +592,7 @@ def median_and_quartiles(x, values, *, label="", minimum=False, ax=None):
     Examples
     --------
     >>> import gencap as gc
-    >>> ax = gc.plots.median_and_quartiles([1, 2], [[3, 1], [4, 2], [9, 2]], "cost", minimum=True)
+    >>> ax = gc.plots.median_and_quartiles([1, 2], [[3, 1], [4, 2], [9, 2]], label="cost", minimum=True)
     """
     x, values = np.asarray(x), np.asarray(values, dtype=float)
     if values.ndim != 2 or x.shape != values.shape[1:]:
