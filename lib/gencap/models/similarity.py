@@ -14,8 +14,8 @@ where they should part.
 
 import copy
 import warnings
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -41,8 +41,7 @@ NOTHING = np.empty((0, 0))  # no potentials wanted of a sweep
 SETTLED, TOLERANCE, SKIP = 0.003, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """How a model turns fields into potentials; the arguments of the sweep kernels (see `kernels.similarity`)."""
 
     kind: int
@@ -156,7 +155,7 @@ class State:
         return self.Q.argmax(axis=1 if self.sparse else 0)
 
     def descend(self, beta, max_sweeps=100):
-        """Zero-temperature Gibbs sweeps until no object moves.
+        """Zero-temperature Gibbs sweeps until no object moves; returns the labels.
 
         Ties are drawn, so objects with two best clusters go on moving; what is left to gain is taken up, and reported,
         at the coldest temperature of the fine grid.
@@ -165,6 +164,7 @@ class State:
             if (moved := self.sweep(kernels.GIBBS, beta)) == 0.0:
                 break
             self.refresh_books(moved)
+        return self.labels()
 
 
 def sums_of_links(labels, X, n_clusters):
@@ -194,6 +194,18 @@ class SimilarityClustering(ClusteringModel):
     precision, without the diagonal unless the cost counts it, and where a constant in all similarities would cost them
     their digits and the model can count it by itself (`_centred`), without that constant, `_offset`.
 
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters K offered.
+    inference : {"meanfield", "gibbs", "metropolis"}
+        How the probabilities on the fine grid are computed; cooling is always Gibbs.
+    n_init : int
+        Random starts that are cooled.
+    n_sweeps : int
+        Sweeps that the samplers average over at every temperature (not used by mean field).
+    random_state : int, Generator, RandomState or None
+
     Attributes
     ----------
     labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
@@ -209,6 +221,12 @@ class SimilarityClustering(ClusteringModel):
     The default grid is .8 to 20 units in 25 steps; `Trajectory.start_costs` says where the starts of the search ended.
     Probabilities and potentials are kept in single precision. Where clusters are one at the coldest step (at 10 units
     or more), the labels are those of the lowest cost found.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> [issubclass(model, gc.SimilarityClustering) for model in (gc.MinCut, gc.AnnealedKMeans)]
+    [True, False]
     """
 
     _pairwise = _heats = True
@@ -251,8 +269,7 @@ class SimilarityClustering(ClusteringModel):
         weights = self._weights(X) if weights is None else weights
         state = State(X, rule or self._rule(), weights, n_clusters or self.n_clusters, rng)
         state.start_labels(labels)
-        state.descend(1e9 * unit)
-        return state.labels()
+        return state.descend(1e9 * unit)
 
     def _cool(self, X, unit, rng, labels, first, rule=None):
         """Labels of one start, cooled from `first` units to zero temperature."""
