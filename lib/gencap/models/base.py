@@ -90,6 +90,14 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
     pairs of objects, not over objects. `means_positive`: similarities below 0 are accepted and have no meaning; a
     comparison makes its views positive for such a model. The tags `input_tags.pairwise`, `.sparse` and
     `.positive_only` say whether the data are similarities (N, N), may be sparse, and must not be negative.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2), np.ones((4, 4))) * 2 - 1
+    >>> model = gc.CorrelationClustering(n_clusters=2, random_state=0)
+    >>> isinstance(model, gc.ClusteringModel), model.fit(X).trajectory_.n_objects
+    (True, 8)
     """
 
     capacity_entropy = "final"
@@ -117,7 +125,17 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         return 1.0
 
     def unit(self, X):
-        """Inverse temperature at which the clusters of X begin to differ: the unit of the default grid."""
+        """Inverse temperature at which the clusters of X begin to differ: the unit of the default grid.
+
+        Parameters
+        ----------
+        X : array_like or scipy.sparse matrix
+            As for `anneal`.
+
+        Returns
+        -------
+        float
+        """
         with one_thread():
             model, X = self._prepared(X)
             return model._unit(X)
@@ -166,16 +184,16 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         -------
         Trajectory
 
-        Warns
-        -----
-        ConvergenceWarning
-            At some temperatures the sweeps reached their limit; `Trajectory.converged` says at which.
-
         Raises
         ------
         ValueError
             X not of the required shape, finite, or (similarities) symmetric within 1e-6; n_clusters not in 1..N; an
             argument of the model outside its range; betas not ascending and positive; init of another shape.
+
+        Warns
+        -----
+        ConvergenceWarning
+            At some temperatures the sweeps reached their limit; `Trajectory.converged` says at which.
         """
         with one_thread():
             model, prepared = self._prepared(X)
@@ -214,7 +232,19 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         return self
 
     def coldest_labels(self, X, **per_object):
-        """Labels of `fit(X)`, where the model heats without the rest of the path: at 20 units. It stays as it is."""
+        """Labels of `fit(X)`, where the model heats without the rest of the path: at 20 units. It stays as it is.
+
+        Parameters
+        ----------
+        X : array_like or scipy.sparse matrix
+            As for `anneal`.
+        **per_object : array_like, shape (N, ...)
+            As for `anneal`.
+
+        Returns
+        -------
+        ndarray of int, shape (N,)
+        """
         if self._heats:
             return clone(self).anneal(X, [20 * self.unit(X)], **per_object).labels()
         return clone(self).fit(X, **per_object).labels_

@@ -113,10 +113,8 @@ def _unsettled(X, centroids, beta, scale, rng, work):
         return True
     gain = np.where((counts == 1) & (growth > OVERDUE), mass * growth / (np.pi * beta), 0.0)
     single = gain.argmax()
-    if gain[single] == 0.0:
-        return False
     first, second, cost = _cheapest_merger(centroids, groups, counts, mass, single)
-    if gain[single] < 1.25 * cost:
+    if gain[single] <= 1.25 * cost:
         return False
     together = max(mass[groups[first]] + mass[groups[second]], 1e-300)
     centroids[first] += mass[groups[second]] / together * (centroids[second] - centroids[first])
@@ -323,18 +321,16 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
         return sweeps
 
     def _run_gibbs(self, X, betas, scale, starts, rng):
-        n_objects, n_clusters, n_sweeps = len(X), self.n_clusters, self.n_sweeps
-        shape = (n_clusters, X.shape[1])
-        labels = rng.integers(n_clusters, size=n_objects)
+        n_objects, n_sweeps, shape = len(X), self.n_sweeps, (self.n_clusters, X.shape[1])
+        labels = rng.integers(self.n_clusters, size=n_objects)
         centroids = PERTURBATION * scale * rng.standard_normal(shape) / np.sqrt(shape[1])
         none, path = np.empty((0, 0)), np.empty((len(betas), *shape))
-        potentials = np.zeros((len(betas), n_objects, n_clusters))
+        potentials = np.zeros((len(betas), n_objects, self.n_clusters))
         for t, beta in enumerate(betas):
             if starts is not None:
                 centroids, labels = starts[0][t], starts[1][t].copy()
             if t == 0 or starts is not None:  # the sweeps keep them up to date
-                mass, sums = np.zeros(n_clusters), np.zeros(shape)
-                np.add.at(mass, labels, 1.0)
+                mass, sums = np.bincount(labels, minlength=self.n_clusters).astype(np.float64), np.zeros(shape)
                 np.add.at(sums, labels, X)
             average = np.zeros(shape)
             for sweep in range(2 * n_sweeps):
@@ -360,15 +356,42 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
     fit.__doc__ = ClusteringModel.fit.__doc__
 
     def predict(self, X):
-        """Nearest centroid of every object, shape (M,)."""
+        """Nearest centroid of every object.
+
+        Parameters
+        ----------
+        X : array_like, shape (M, D)
+
+        Returns
+        -------
+        ndarray of int, shape (M,)
+        """
         return self.potentials(X).argmin(axis=1)
 
     def transform(self, X):
-        """Euclidean distances to the centroids, shape (M, K)."""
+        """Euclidean distances to the centroids.
+
+        Parameters
+        ----------
+        X : array_like, shape (M, D)
+
+        Returns
+        -------
+        ndarray, shape (M, K)
+        """
         return np.sqrt(self.potentials(X))
 
     def potentials(self, X_new):
-        """Squared Euclidean distances of new objects (M, D) to the fitted centroids, shape (M, K)."""
+        """Squared Euclidean distances of new objects to the fitted centroids.
+
+        Parameters
+        ----------
+        X_new : array_like, shape (M, D)
+
+        Returns
+        -------
+        ndarray, shape (M, K)
+        """
         return cdist(self._checked("X", X_new), self.cluster_centers_, "sqeuclidean")
 
     @property

@@ -118,7 +118,15 @@ class MinCut(SimilarityClustering):
 class MaxCut(MinCut):
     """Max Cut into at most K clusters: minus the sum of similarities between clusters (000 Eq. 146).
 
-    Parameters and attributes as for `MinCut`.
+    Parameters
+    ----------
+    n_clusters, inference, n_init, n_sweeps, random_state
+        As for `CorrelationClustering`.
+
+    Attributes
+    ----------
+    labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
+        See `ClusteringModel`.
 
     Examples
     --------

@@ -94,7 +94,19 @@ class NoisyOrFactorization(ClusteringModel):
         return model, model._checked("X", X, reset=True)
 
     def cost(self, labels, X):
-        """Sum of the potentials of the rows X (N, D) in the label sets `labels` (N,), nats; needs the fit."""
+        """Sum of the potentials of rows in their label sets; needs the fit.
+
+        Parameters
+        ----------
+        labels : array_like of int, shape (N,)
+            Label sets of the rows.
+        X : array_like of bool, shape (N, D)
+
+        Returns
+        -------
+        float
+            Nats.
+        """
         h = self.potentials(X)
         return float(h[np.arange(len(h)), checks.check_labels("labels", labels, *h.shape)].sum())
 
@@ -148,12 +160,31 @@ class NoisyOrFactorization(ClusteringModel):
         return X
 
     def potentials(self, X_new):
-        """-log p(L) p(x_i | L) of new rows (N, D) under the fitted parameters, shape (N, L)."""
+        """Potentials -log p(L) p(x_i | L) of new rows under the fitted parameters.
+
+        Parameters
+        ----------
+        X_new : array_like of bool, shape (N, D)
+
+        Returns
+        -------
+        ndarray, shape (N, L)
+            Nats.
+        """
         X_new = self._checked("X_new", X_new)
         return -_log_joint(X_new, self.label_sets_, [getattr(self, name) for name in STATE])
 
     def predict(self, X):
-        """Roles of new rows under the fitted components, bool, shape (N, K)."""
+        """Roles of new rows under the fitted components.
+
+        Parameters
+        ----------
+        X : array_like of bool, shape (N, D)
+
+        Returns
+        -------
+        ndarray of bool, shape (N, K)
+        """
         best = self.potentials(X).argmin(axis=1)  # an unfitted model is refused there
         return self.label_sets_[best]
 
@@ -172,6 +203,10 @@ class NoisyOrFactorization(ClusteringModel):
             bits; this tolerates overfitting, and is here to show it.
         random_state : int, Generator or None
             For ties of the mapping.
+
+        Returns
+        -------
+        float
 
         References
         ----------

@@ -14,8 +14,8 @@ where they should part.
 
 import copy
 import warnings
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -41,9 +41,8 @@ NOTHING = np.empty((0, 0))  # no potentials wanted of a sweep
 SETTLED, TOLERANCE, SKIP = 0.003, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
 
 
-@dataclass(frozen=True)
-class Rule:
-    """How a model turns fields into potentials; the arguments of the sweep kernels (see `kernels.similarity`)."""
+class Rule(NamedTuple):
+    """How a model turns fields into potentials; the arguments of the sweep kernels, in their order."""
 
     kind: int
     shift: float = 0.0
@@ -94,9 +93,9 @@ class State:
 
     def sweep(self, mode, beta, skip=0.0, total=NOTHING):
         """One sweep in random order; returns the mean change of a row."""
-        rule, order = self.rule, self.rng.permutation(self.n_objects)
-        rest = (order, rule.kind, mode, beta, rule.shift, rule.p, rule.scale, rule.floor, skip, self.weights,
-                self.size, self.count, self.links, total, self.rng)  # fmt: skip
+        (kind, *numbers), order = self.rule, self.rng.permutation(self.n_objects)
+        books = self.weights, self.size, self.count, self.links
+        rest = order, kind, mode, beta, *numbers, skip, *books, total, self.rng
         self.n_sweeps += skip < np.inf
         if self.sparse:
             X = self.X
@@ -156,7 +155,7 @@ class State:
         return self.Q.argmax(axis=1 if self.sparse else 0)
 
     def descend(self, beta, max_sweeps=100):
-        """Zero-temperature Gibbs sweeps until no object moves.
+        """Zero-temperature Gibbs sweeps until no object moves; returns the labels.
 
         Ties are drawn, so objects with two best clusters go on moving; what is left to gain is taken up, and reported,
         at the coldest temperature of the fine grid.
@@ -165,6 +164,7 @@ class State:
             if (moved := self.sweep(kernels.GIBBS, beta)) == 0.0:
                 break
             self.refresh_books(moved)
+        return self.labels()
 
 
 def sums_of_links(labels, X, n_clusters):
@@ -194,6 +194,18 @@ class SimilarityClustering(ClusteringModel):
     precision, without the diagonal unless the cost counts it, and where a constant in all similarities would cost them
     their digits and the model can count it by itself (`_centred`), without that constant, `_offset`.
 
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters K offered.
+    inference : {"meanfield", "gibbs", "metropolis"}
+        How the probabilities on the fine grid are computed; cooling is always Gibbs.
+    n_init : int
+        Random starts that are cooled.
+    n_sweeps : int
+        Sweeps that the samplers average over at every temperature (not used by mean field).
+    random_state : int, Generator, RandomState or None
+
     Attributes
     ----------
     labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
@@ -209,6 +221,12 @@ class SimilarityClustering(ClusteringModel):
     The default grid is .8 to 20 units in 25 steps; `Trajectory.start_costs` says where the starts of the search ended.
     Probabilities and potentials are kept in single precision. Where clusters are one at the coldest step (at 10 units
     or more), the labels are those of the lowest cost found.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> [issubclass(model, gc.SimilarityClustering) for model in (gc.MinCut, gc.AnnealedKMeans)]
+    [True, False]
     """
 
     _pairwise = _heats = True
@@ -251,8 +269,7 @@ class SimilarityClustering(ClusteringModel):
         weights = self._weights(X) if weights is None else weights
         state = State(X, rule or self._rule(), weights, n_clusters or self.n_clusters, rng)
         state.start_labels(labels)
-        state.descend(1e9 * unit)
-        return state.labels()
+        return state.descend(1e9 * unit)
 
     def _cool(self, X, unit, rng, labels, first, rule=None):
         """Labels of one start, cooled from `first` units to zero temperature."""
@@ -273,8 +290,8 @@ class SimilarityClustering(ClusteringModel):
         """Rule, weights (N,) and diagonal (N,) of the quadratic or association cost nearest to the model's."""
         return self._rule(), self._weights(X), X.diagonal()
 
-    def _embedded_start(self, X, constant, rng):
-        """Labels by k-means on the leading vectors; of a few tries those of lowest cost."""
+    def _embedded_start(self, X, unit, constant, rng):
+        """Labels by k-means on the leading vectors; of a few tries those of lowest cost, after single moves."""
         rule, weights, diagonal = self._quadratic_form(X)
         # What normalised costs look for may lie close together at the end of the spectrum.
         dimension, n_tries = (60, 2) if rule.kind == kernels.QUADRATIC else (120, 10)
@@ -286,7 +303,8 @@ class SimilarityClustering(ClusteringModel):
             if len(np.unique(labels)) < self.n_clusters:
                 labels[rng.permutation(len(labels))[: self.n_clusters]] = np.arange(self.n_clusters)
             tries.append(labels)
-        return min(tries, key=lambda labels: self._labels_cost(labels, X, constant))
+        best = min(tries, key=lambda labels: self._labels_cost(labels, X, constant))
+        return self._descend(X, best, unit, rng)
 
     def _halves(self, X, labels, form, unit, rng, known):
         """Fine labels (N,): the objects of cluster k have 2k or 2k + 1, its halves; `known` remembers them."""
@@ -343,7 +361,7 @@ class SimilarityClustering(ClusteringModel):
                 k, v, u = np.unravel_index(move - shifted.size, both.shape)
                 yield np.where(base == k, v, np.where(halves == 2 * u + 1, k, base))
 
-    def _rearranged(self, X, labels, cost, unit, constant, rng):
+    def _rearranged(self, X, labels, unit, constant, rng):
         """Labels and cost after moves of whole halves of clusters, as long as the cost falls.
 
         Every cluster is cut in two along its leading vector. What it costs to move one of the halves, to merge two
@@ -351,7 +369,7 @@ class SimilarityClustering(ClusteringModel):
         moves are tried, each followed by single moves. No temperature, and so no scale, is involved.
         """
         form, known, may_empty = self._quadratic_form(X), {}, self._rule().floor == 0
-        improved = self.n_clusters > 1
+        cost, improved = self._labels_cost(labels, X, constant), self.n_clusters > 1
         while improved:
             improved, fine = False, self._halves(X, labels, form, unit, rng, known)
             for groups in self._moves(sums_of_links(fine, X, 2 * self.n_clusters), constant, may_empty):
@@ -412,17 +430,16 @@ class SimilarityClustering(ClusteringModel):
         rngs = map(np.random.default_rng, seeds)
         ends = [self._cool(X, unit, own, *start) for own, start in zip(rngs, starts, strict=True)]
         if self.n_clusters > 1:
-            ends.append(self._descend(X, self._embedded_start(X, constant, rng), unit, rng))
+            ends.append(self._embedded_start(X, unit, constant, rng))
         costs = np.array([self._labels_cost(labels, X, constant) for labels in ends])
         first, *others = np.argsort(costs, kind="stable")
-        found = [self._rearranged(X, ends[first], costs[first], unit, constant, rng)]
+        found = [self._rearranged(X, ends[first], unit, constant, rng)]
         by_lot = self._labels_cost(starts[0][0], X, constant)
         clear = DISAGREEMENT * max(abs(found[0][1]), DISAGREEMENT * (by_lot - found[0][1]))
         if others and costs[others[0]] > found[0][1] + clear:  # one start alone: do other ways lead there, or lower?
-            found.append(self._rearranged(X, ends[others[0]], costs[others[0]], unit, constant, rng))
+            found.append(self._rearranged(X, ends[others[0]], unit, constant, rng))
             for _ in range(MORE):
-                labels = self._descend(X, self._embedded_start(X, constant, rng), unit, rng)
-                found.append(self._rearranged(X, labels, self._labels_cost(labels, X, constant), unit, constant, rng))
+                found.append(self._rearranged(X, self._embedded_start(X, unit, constant, rng), unit, constant, rng))
             found.sort(key=lambda way: way[1])
             if found[1][1] > found[0][1] + clear:
                 ends = f"the best ways of the search ended at the costs {found[0][1]:.6g} and {found[1][1]:.6g}"
@@ -436,7 +453,7 @@ class SimilarityClustering(ClusteringModel):
                 again = self._cool(X, unit, rng, labels, WARM)
                 if (value := self._labels_cost(again, X, constant)) < cost - 1e-6 * abs(cost):
                     labels, cost = again, value
-            labels, cost = self._rearranged(X, labels, cost, unit, constant, rng)
+            labels, cost = self._rearranged(X, labels, unit, constant, rng)
         return labels, np.append(costs, cost)
 
     def potentials(self, X_new):

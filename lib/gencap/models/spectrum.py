@@ -12,13 +12,13 @@ def degrees(X):
     return X.sum(axis=1, dtype=np.float64)
 
 
-def top_eigenvalue(X, add=None, sign=1.0):
+def top_eigenvalue(X, add=lambda v: 0.0, sign=1.0):
     """Largest eigenvalue of `sign` times the symmetric matrix X without its diagonal, plus the operator `add`.
 
     Parameters
     ----------
     X : ndarray or sparse array, shape (N, N)
-    add : callable (v -> vector) or None
+    add : callable (v -> vector)
     sign : float
 
     Returns
@@ -43,8 +43,7 @@ def top_eigenvalue(X, add=None, sign=1.0):
 
     def product(v):
         v = np.asarray(v, np.float64).ravel()
-        result = sign * ((X @ v.astype(X.dtype)).astype(np.float64) - diagonal * v)
-        return result if add is None else result + add(v)
+        return sign * ((X @ v.astype(X.dtype)).astype(np.float64) - diagonal * v) + add(v)
 
     if n_objects < 50:
         matrix = np.array([product(row) for row in np.eye(n_objects)])

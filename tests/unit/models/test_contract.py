@@ -20,7 +20,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
-from sklearn.utils.validation import validate_data
 
 import gencap as gc
 import gencap.models
@@ -368,8 +367,8 @@ class Thresholded(gc.NoisyOrFactorization):
 
     _positive_only = False
 
-    def _check_rows(self, name, X, reset=False):
-        return (validate_data(self, X, dtype=np.float64, reset=reset) > 1).astype(float)
+    def _checked(self, name, X, reset=False):
+        return (gc.ClusteringModel._checked(self, name, X, reset) > 1).astype(float)
 
 
 BOOLEAN = dict.fromkeys(
