@@ -527,7 +527,7 @@ def test_arrays_per_object_stay_with_their_objects(tmp_path, monkeypatch):
     assert len(seen) >= 10 and all(given is not None for _, given in seen)
     real = [(X, given) for X, given in seen if any((X[0] == row).all() for row in data)]
     assert len(real) >= 8 and all(np.array_equal(X[:, 0] * 100 + X[:, 1], given) for X, given in real)
-    with pytest.raises(ValueError, match=r"per_object\['weight'\] has shape \(5,\), accepted is one entry for each of"):
+    with pytest.raises(ValueError, match=r"per_object\['weight'\] has shape \(5,\), accepted are"):
         calls["null"](per_object={"weight": weight[:5]})
     one = calls["null"](per_object={"weight": weight}, folder=tmp_path)
     calls["null"](per_object={"weight": weight + 1}, folder=tmp_path)
