@@ -120,7 +120,7 @@ def test_coclustering_of_labels_and_of_probabilities():
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        ([0, 1], [0, 1, 1], "has 2 entries and .* 3"),
+        ([0, 1], [0, 1, 1], "has 3 entries, accepted is one for each of the 2"),
         ([], [], "non-empty 1-D"),
         ([[0], [1]], [0, 1], r"non-empty 1-D array of labels.* shape \(2, 1\)"),
         ([0.0, 1.0], [0, 1], "integers or names, got dtype float64"),
