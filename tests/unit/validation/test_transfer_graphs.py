@@ -193,9 +193,9 @@ def test_bad_input_is_named():
         gc.transfer_cost(model, X1, X2, mapping="hungarian", cross=scipy.sparse.csr_array(cross))
     broken = cross.copy()
     broken[0, 0] = np.nan
-    for given in (broken, scipy.sparse.csr_array(broken)):
+    for wrong in (broken, scipy.sparse.csr_array(broken)):
         with pytest.raises(ValueError, match="Input cross contains NaN"):
-            gc.transfer_cost(model, X1, X2, cross=given)
+            gc.transfer_cost(model, X1, X2, cross=wrong)
     with pytest.raises(ValueError, match="contains NaN"):
         transfer.transfer_labels(solved(model, labels), broken)
     with pytest.raises(ValueError, match="contains NaN"):
