@@ -12,21 +12,75 @@ half X2 are compared with the reconstruction of the rows of X1 they are mapped t
 with the nearest row or a one-to-one assignment as the mapping psi. Its competitors are Owen and Perry's
 bi-cross-validation, the 80-20 rule and the increment rule; the optimum is the oracle that knows the noise-free matrix.
 
-The number of roles of a `NoisyOrFactorization` is chosen by the same rule (`gencap.validation.selection`).
+The number of roles of a `NoisyOrFactorization` is chosen by the same rule (`select_n_roles`).
 
 References
 ----------
 Document 002, sections 4 and 5 (Eq. 7, Figures 2-4); document 000, section 3.4 (Eq. 34, Figure 4).
 """
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import KFold
 
 from .. import checks
 from ..datasets.images import psnr_of_error
-from ..validation.selection import RankSelection, argmins
+from ..resources import map_with_bar
+from ..validation.selection import one_standard_error_rank
 from ..views.measures import map_rows
+
+
+@dataclass(frozen=True)
+class RankSelection:
+    """What a rule chose, and why.
+
+    Parameters
+    ----------
+    rank : int
+        The chosen rank (number of factors); the median where the rule is repeated on random splits.
+    ranks : ndarray of int, shape (R,)
+        The ranks offered.
+    costs : ndarray, shape (n_repeats, R)
+        The rule's score at every rank in every repetition; the unit is the rule's own.
+    selected : ndarray of int, shape (n_repeats,)
+        The rank each repetition would choose alone.
+
+    Examples
+    --------
+    >>> from gencap.theory import rank
+    >>> rank.coverage_rank([[1, 1, 0], [1, 1, 0], [0, 0, 1]]).rank
+    1
+    """
+
+    rank: int
+    ranks: np.ndarray
+    costs: np.ndarray
+    selected: np.ndarray
+
+
+def argmins(costs):
+    """Smallest rank within rounding of the least cost, for each repetition.
+
+    Parameters
+    ----------
+    costs : ndarray, shape (n_repeats, R)
+
+    Returns
+    -------
+    ndarray of int, shape (n_repeats,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.theory.rank import argmins
+    >>> argmins(np.array([[2.0, 1.0, 1.0], [1.0, 2.0, 3.0]])).tolist()
+    [2, 1]
+    """
+    least = costs.min(axis=1, keepdims=True)
+    return 1 + np.argmax(costs <= least + 1e-12 * np.abs(costs).max(axis=1, keepdims=True), axis=1)
 
 
 def low_rank(X, rank):
@@ -341,6 +395,63 @@ def increment_rank(X):
     sums = pairwise(_rounded_sums(*_factors(X)))
     changes = [np.count_nonzero(after != before) / ones for before, after in sums] + [0.0]
     return _selection([changes], [1 + np.less(changes, 0.001).argmax()])
+
+
+def select_n_roles(
+    model, X, n_components, *, n_folds=5, mapping="nearest", random_state=None, n_jobs=None, progress=True
+):
+    """Number of roles by cross-validated transfer cost: the smallest within one standard error of the least.
+
+    Parameters
+    ----------
+    model : NoisyOrFactorization
+        Its `n_components` is overridden.
+    X : array_like of bool, shape (N, D)
+    n_components : int or iterable of int
+        Numbers of roles offered.
+    n_folds : int
+        >= 2.
+    mapping : {"nearest", "hungarian", "components"}
+        See `NoisyOrFactorization.transfer_cost`.
+    random_state : int or None
+        For the folds and for ties.
+    n_jobs : int or None
+        Worker processes (joblib).
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    RankSelection
+        `costs` (n_folds, R) in bits a row.
+
+    References
+    ----------
+    Document 002, section 5 and Figure 4.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2, dtype=bool), np.ones((6, 3), bool))
+    >>> model = gc.NoisyOrFactorization(n_refinements=0, random_state=0)
+    >>> gc.rank.select_n_roles(model, X, [1, 2], n_folds=2, random_state=0, progress=False).rank
+    2
+    """
+    X = np.asarray(X)
+    offered = np.array(checks.check_offered(n_components, name="n_components"))
+    checks.check_integer("n_folds", n_folds, 2, len(X), "n_samples")
+    calls = [
+        (clone(model).set_params(n_components=int(k)), X[train], X[test], mapping, random_state)
+        for train, test in KFold(n_folds, shuffle=True, random_state=random_state).split(X)
+        for k in offered
+    ]
+    found = map_with_bar(_fold_cost, calls, desc="folds", n_jobs=n_jobs, progress=progress)
+    costs = np.reshape(found, (n_folds, len(offered)))
+    return RankSelection(one_standard_error_rank(costs, offered), offered, costs, offered[argmins(costs) - 1])
+
+
+def _fold_cost(model, train, test, mapping, random_state):
+    return model.fit(train).transfer_cost(train, test, mapping, random_state)
 
 
 def _selection(costs, selected=None, lowest=None):

@@ -48,9 +48,8 @@ def contingency(name1, labels1, name2, labels2):
     [[1, 1], [0, 1]]
     """
     check_same_order(name2, labels2, name1, labels1)
-    first, second = _codes(name1, labels1), _codes(name2, labels2)
-    if first.size != second.size:
-        raise ValueError(f"{name1} has {first.size} entries and {name2} {second.size}, accepted are equal lengths")
+    first = _codes(name1, labels1)
+    second = check_labels(name2, _codes(name2, labels2), first.size)
     check_size(f"the table of {name1} by {name2}", (first.max() + 1, second.max() + 1))
     return contingency_matrix(first, second)
 

@@ -298,8 +298,7 @@ def gap_statistic(
     offered = checks.check_offered(n_clusters, len(X) - 1, "n_samples - 1")
     model, per_object = KMeans(n_init=5, random_state=0) if model is None else model, per_object or {}
     rngs = checks.generator(random_state).spawn(checks.check_integer("n_repeats", n_repeats))
-    drawn = (rng.uniform(X.min(axis=0), X.max(axis=0), X.shape) for rng in rngs)
-    calls = ((model, data, offered, per_object) for data in drawn)
+    calls = ((model, rng.uniform(X.min(axis=0), X.max(axis=0), X.shape), offered, per_object) for rng in rngs)
     found = map_with_bar(_log_dispersions, calls, total=n_repeats, desc="references", n_jobs=n_jobs, progress=progress)
     return Gap(offered, _log_dispersions(model, X, offered, per_object), np.array(found))
 
@@ -363,8 +362,7 @@ def compare_criteria(
     rows = []
 
     def add(criterion, scores, unit="", rule="lowest", chosen=None):
-        if chosen is None:
-            chosen = offered[int((np.nanargmax if rule == "highest" else np.nanargmin)(scores))]
+        chosen = chosen or offered[int((np.nanargmax if rule == "highest" else np.nanargmin)(scores))]
         rows.append([criterion, chosen, *scores, rule, unit])
 
     seed = int(rngs[1].integers(2**31))

@@ -65,8 +65,7 @@ def gaussian_table(X, *, random_state=None):
     (2, 2)
     """
     X = check_vectors("X", X)
-    if len(X) < 2:
-        raise ValueError("X has 1 object, accepted are 2 and more: one has no covariance")
+    check_integer("objects of X", len(X), 2)  # one has no covariance
     covariance = np.atleast_2d(np.cov(X, rowvar=False))
     return generator(random_state).multivariate_normal(X.mean(axis=0), covariance, len(X), "ignore", method="eigh")
 

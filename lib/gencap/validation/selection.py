@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import sem
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 
-from ..checks import check_integer, check_number, check_offered, check_same_order, check_seed
+from ..checks import check_number, check_offered, check_same_order, check_seed
 from ..resources import map_with_bar
 from .capacity import generalization_capacity
 
@@ -143,112 +143,27 @@ def select_n_clusters(
     return Selection(min(good), offered, capacities, results, trajectories)
 
 
-@dataclass(frozen=True)
-class RankSelection:
-    """What a rule chose, and why.
+def one_standard_error_rank(costs, ranks):
+    """Smallest rank whose mean cost is within one standard error of the least.
 
-    Parameters
-    ----------
-    rank : int
-        The chosen rank (number of factors); the median where the rule is repeated on random splits.
-    ranks : ndarray of int, shape (R,)
-        The ranks offered.
-    costs : ndarray, shape (n_repeats, R)
-        The rule's score at every rank in every repetition; the unit is the rule's own.
-    selected : ndarray of int, shape (n_repeats,)
-        The rank each repetition would choose alone.
-
-    Examples
-    --------
-    >>> from gencap.theory import rank
-    >>> rank.coverage_rank([[1, 1, 0], [1, 1, 0], [0, 0, 1]]).rank
-    1
-    """
-
-    rank: int
-    ranks: np.ndarray
-    costs: np.ndarray
-    selected: np.ndarray
-
-
-def argmins(costs):
-    """Smallest rank within rounding of the least cost, for each repetition.
+    The standard error is that of the difference to the best rank, repetition by repetition: what all ranks share (an
+    easy or a hard test set) does not count.
 
     Parameters
     ----------
     costs : ndarray, shape (n_repeats, R)
+    ranks : sequence of int, length R
 
     Returns
     -------
-    ndarray of int, shape (n_repeats,)
+    int
 
     Examples
     --------
     >>> import numpy as np
-    >>> from gencap.validation.selection import argmins
-    >>> argmins(np.array([[2.0, 1.0, 1.0], [1.0, 2.0, 3.0]])).tolist()
-    [2, 1]
+    >>> from gencap.validation.selection import one_standard_error_rank
+    >>> one_standard_error_rank(np.array([[2.0, 1.0, 1.1], [3.0, 1.1, 1.0]]), [1, 2, 3])
+    2
     """
-    least = costs.min(axis=1, keepdims=True)
-    return 1 + np.argmax(costs <= least + 1e-12 * np.abs(costs).max(axis=1, keepdims=True), axis=1)
-
-
-def select_n_roles(
-    model, X, n_components, *, n_folds=5, mapping="nearest", random_state=None, n_jobs=None, progress=True
-):
-    """Number of roles by cross-validated transfer cost: the smallest within one standard error of the least.
-
-    Parameters
-    ----------
-    model : NoisyOrFactorization
-        Its `n_components` is overridden.
-    X : array_like of bool, shape (N, D)
-    n_components : int or iterable of int
-        Numbers of roles offered.
-    n_folds : int
-        >= 2.
-    mapping : {"nearest", "hungarian", "components"}
-        See `NoisyOrFactorization.transfer_cost`.
-    random_state : int or None
-        For the folds and for ties.
-    n_jobs : int or None
-        Worker processes (joblib).
-    progress : bool
-        Show a progress bar.
-
-    Returns
-    -------
-    RankSelection
-        `costs` (n_folds, R) in bits a row.
-
-    References
-    ----------
-    Document 002, section 5 and Figure 4.
-    """
-    X = np.asarray(X)
-    offered = np.array(check_offered(n_components, name="n_components"))
-    check_integer("n_folds", n_folds, 2, len(X), "n_samples")
-    calls = [
-        (clone(model).set_params(n_components=int(k)), X[train], X[test], mapping, random_state)
-        for train, test in KFold(n_folds, shuffle=True, random_state=random_state).split(X)
-        for k in offered
-    ]
-    costs = map_with_bar(_fold_cost, calls, desc="folds", n_jobs=n_jobs, progress=progress)
-    costs = np.reshape(costs, (n_folds, len(offered)))
-    return RankSelection(one_standard_error_rank(costs, offered), offered, costs, offered[argmins(costs) - 1])
-
-
-def _fold_cost(model, train, test, mapping, random_state):
-    return model.fit(train).transfer_cost(train, test, mapping, random_state)
-
-
-def one_standard_error_rank(costs, ranks):
-    """Smallest of `ranks` (R,) whose mean cost is within one standard error of the least; `costs` (repetitions, R).
-
-    The standard error is that of the difference to the best rank, repetition by repetition: what all ranks share (an
-    easy or a hard test set) does not count.
-    """
-    best = int(np.argmin(costs.mean(axis=0)))
-    difference = costs - costs[:, [best]]
-    error = difference.std(axis=0, ddof=1) / np.sqrt(len(costs))
-    return int(np.asarray(ranks)[difference.mean(axis=0) <= error].min())
+    difference = costs - costs[:, [costs.mean(axis=0).argmin()]]
+    return int(np.asarray(ranks)[difference.mean(axis=0) <= sem(difference)].min())

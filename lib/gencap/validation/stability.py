@@ -167,19 +167,18 @@ def instability(model, X, X2=None, *, n_repeats=10, per_object=None, random_stat
     if not names or not any(hasattr(model, way) for way in ("predict", "potentials")):
         accepted = "n_clusters or n_components, and predict or potentials to carry labels over"
         raise ValueError(f"model is {type(model).__name__}, accepted are models that have {accepted}")
-    n_clusters = checks.check_integer(names[0], getattr(model, names[0]))
-    rng = checks.generator(random_state)
+    rng, check = checks.generator(random_state), checks.check_similarity if pairwise else checks.check_vectors
     checks.check_same_order("X2", X2, "X", X)
-    check, dtype = (checks.check_similarity, np.float32) if pairwise else (checks.check_vectors, np.float64)
-    X = check("X", X, dtype)
+    X = check("X", X)
+    most = X.shape[0] // 2 if X2 is None else X.shape[0]
+    n_clusters = checks.check_integer(names[0], getattr(model, names[0]), 1, most, "n_samples")
     if X2 is None:
-        checks.check_n_clusters(n_clusters, X.shape[0] // 2)
         pairs = [random_halves(X, pairwise, rng) for _ in range(checks.check_integer("n_repeats", n_repeats))]
     else:
-        X2, everyone = check("X2", X2, dtype), np.arange(X.shape[0])
+        X2, everyone = check("X2", X2), np.arange(X.shape[0])
         checks.check_same_shape("X2", X2, "X", X)
         # No object votes for its own cluster.
-        cross = checks.check_similarity("X2", X2, dtype, use_diagonal=False) if pairwise else None
+        cross = checks.check_similarity("X2", X2, use_diagonal=False) if pairwise else None
         pairs = [(X, X2, cross, everyone, everyone)]
     found = []
     for X1, X2, cross, *rows in pairs:

@@ -19,12 +19,12 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.utils import get_tags
+from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import validate_data
 
 from .. import checks
 from ..resources import map_with_bar, one_thread
-from ..trajectory import Trajectory, one_hot
+from ..trajectory import one_hot
 from ..views.measures import map_rows, match_objects
 from ..views.protocols import random_halves, take_objects
 from .selection import listed, one_standard_error_rank
@@ -52,9 +52,9 @@ def transfer_costs(trajectory, X2):
     Raises
     ------
     TypeError
-        `trajectory` is not a Trajectory.
+        `trajectory` has no centroids.
     ValueError
-        It has no centroids, or X2 has another shape than data set 1.
+        X2 has another shape than data set 1.
 
     Examples
     --------
@@ -64,11 +64,10 @@ def transfer_costs(trajectory, X2):
     >>> round(float(gc.transfer_costs(run, X1 + 1)[-1]), 3)
     2.0
     """
-    if not isinstance(trajectory, Trajectory):
-        raise TypeError(f"trajectory must be a Trajectory, got {type(trajectory).__name__}")
+    if getattr(trajectory, "centroids", None) is None:
+        accepted = "the Trajectory of a model on vectors"
+        raise TypeError(f"trajectory is {type(trajectory).__name__} without centroids, accepted is {accepted}")
     checks.check_same_order("X2", X2, "trajectory", trajectory)
-    if trajectory.centroids is None:
-        raise ValueError("trajectory has no centroids; transfer costs need a model on vectors")
     X2 = checks.check_vectors("X2", X2)
     wanted = (trajectory.n_objects, trajectory.centroids.shape[2])
     if X2.shape != wanted:
@@ -289,8 +288,14 @@ def _costs(model, X1, X2, mappings, cross, factor, per_object):
 
 
 def _similarity_costs(model, X1, X2, mappings, cross, per_object):
-    if min(X1.shape[0], X2.shape[0]) < 2:
-        raise ValueError(f"X1 and X2 have {X1.shape[0]} and {X2.shape[0]} objects, accepted are 2 and more")
+    n_objects2, n_objects1 = wanted = X2.shape[0], X1.shape[0]
+    if min(wanted) < 2 or (n_objects1 != n_objects2 and {*mappings} & {"hungarian", "identity"}):
+        accepted = f"2 and more, and as many in both unless mapping='nearest_cluster' (it is {mappings})"
+        raise ValueError(f"X1 and X2 have {n_objects1} and {n_objects2} objects, accepted are {accepted}")
+    if cross is not None:
+        check_array(cross, accept_sparse="hungarian" not in mappings, input_name="cross")
+        if np.shape(cross) != wanted:
+            raise ValueError(f"cross has shape {np.shape(cross)}, accepted is (objects of X2, of X1), {wanted}")
     fitted = clone(model).fit(X1, **per_object) if "nearest_cluster" in mappings else None
     labels1 = fitted.labels_ if fitted else coldest_labels(model, X1, per_object=per_object)
     ways = {
@@ -298,12 +303,9 @@ def _similarity_costs(model, X1, X2, mappings, cross, per_object):
         "hungarian": lambda: labels1[match_objects(cross, X1, distance="squared_euclidean")],
         "identity": lambda: labels1,
     }
-    costs = []
-    for labels, X in [(labels1, X1), *((ways[mapping](), X2) for mapping in mappings)]:
-        n_objects = X.shape[0]
-        n_terms = n_objects * (n_objects - 1) / 2 if getattr(model, "cost_per_pair", False) else n_objects
-        costs.append(model.cost(labels, X) / n_terms)
-    return costs
+    partners = [(n - 1) / 2 if getattr(model, "cost_per_pair", False) else 1 for n in wanted]
+    found = [model.cost(ways[mapping](), X2) / (n_objects2 * partners[0]) for mapping in mappings]
+    return [model.cost(labels1, X1) / (n_objects1 * partners[1]), *found]
 
 
 @dataclass(eq=False, repr=False)

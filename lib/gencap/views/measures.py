@@ -254,9 +254,8 @@ def constant_shift_embedding(D, *, n_dimensions=None):
     """
     D = _check_dense("D", D).astype(np.float64)
     n = checks.check_integer("objects of D", len(D), 2)
-    n_kept = (
-        None if n_dimensions is None else checks.check_integer("n_dimensions", n_dimensions, 1, n - 1, "n_samples - 1")
-    )
+    if n_dimensions is not None:
+        checks.check_integer("n_dimensions", n_dimensions, 1, n - 1, "n_samples - 1")
     self_distance = np.diag(D)
     D = D - (self_distance[:, None] + self_distance) / 2
     row_mean = D.mean(axis=1)
@@ -268,8 +267,7 @@ def constant_shift_embedding(D, *, n_dimensions=None):
     rounding = n * np.finfo(float).eps * scale
     shift = -float(eigenvalues[-1]) if eigenvalues[-1] < -rounding else 0.0
     eigenvalues = np.maximum(eigenvalues + shift, 0.0)
-    if n_kept is None:
-        n_kept = max(1, int(np.count_nonzero(eigenvalues > rounding)))
+    n_kept = n_dimensions or max(1, int(np.count_nonzero(eigenvalues > rounding)))
     axes = axes[:, :n_kept]
     # An eigenvector's sign is arbitrary: its largest entry is made positive, so that pictures do not flip.
     axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(n_kept)])

@@ -254,8 +254,7 @@ def replicates(X1, X2):
     """
     checks.check_same_order("X2", X2, "X1", X1)
     X1, X2 = checks.check_vectors("X1", X1), checks.check_vectors("X2", X2)
-    if len(X1) != len(X2):
-        raise ValueError(f"X2 has {len(X2)} rows, accepted are the objects of X1, {len(X1)}")
+    checks.check_same_shape("the first column of X2", X2[:, 0], "that of X1", X1[:, 0])
     width = X1.shape[1]
     return _columns(np.hstack([X1, X2]), slice(width), slice(width, None), "same objects measured twice")
 
@@ -385,6 +384,5 @@ def take_objects(per_object, n_objects, *rows):
     per_object = {name: np.asarray(values) for name, values in (per_object or {}).items()}
     for name, values in per_object.items():
         if values.shape[:1] != (n_objects,):
-            found = f"per_object[{name!r}] has shape {values.shape}"
-            raise ValueError(f"{found}, accepted is one entry for each of the {n_objects} objects")
+            raise ValueError(f"per_object[{name!r}] has shape {values.shape}, accepted are {n_objects} entries")
     return [{name: values[one] for name, values in per_object.items()} for one in rows]

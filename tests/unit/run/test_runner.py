@@ -34,7 +34,7 @@ def notebook(path, *cells, parameters=PARAMETERS, author="gencap"):
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     written = v4.new_notebook(
         cells=[v4.new_markdown_cell(f"# About {path.stem}"), *tagged, *map(v4.new_code_cell, cells)],
-        metadata={"kernelspec": kernel, "authors": [{"name": author}]},
+        metadata={"kernelspec": kernel, "authors": [{"name": author}], "uses": f"import {author}"},
     )
     path.parent.mkdir(exist_ok=True, parents=True)
     nbformat.write(written, path)

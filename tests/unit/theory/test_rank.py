@@ -187,9 +187,9 @@ def test_number_of_roles_and_the_variant_that_overfits():
     planted = datasets.boolean_roles("pairs", flip=0.1, n_users=200, n_permissions=40, n_roles=4, random_state=0)
     model = NoisyOrFactorization(random_state=0, n_refinements=3)
     offered = [2, 3, 4, 6, 9]
-    both = selection.select_n_roles(model, planted.data, offered, n_folds=3, random_state=0)
+    both = ranks.select_n_roles(model, planted.data, offered, n_folds=3, random_state=0)
     assert both.rank == 4 and both.costs.shape == (3, 5)
-    fixed = selection.select_n_roles(model, planted.data, offered, n_folds=3, mapping="components", random_state=0)
+    fixed = ranks.select_n_roles(model, planted.data, offered, n_folds=3, mapping="components", random_state=0)
     # Roles chosen anew for every test row can only get fewer bits wrong, and go on doing so beyond the planted number.
     assert (fixed.costs <= both.costs).all()
     assert fixed.costs.mean(axis=0)[-1] < fixed.costs.mean(axis=0)[2]
@@ -227,7 +227,7 @@ B = np.eye(6)
             r"X has shape \(6, 1\), accepted is \(2, 2\) and more",
         ),
         (lambda: ranks.coverage_rank(B * np.nan), ValueError, "NaN or infinite"),
-        (lambda: selection.select_n_roles(NoisyOrFactorization(), B, [2], n_folds=1), ValueError, "n_folds=1"),
+        (lambda: ranks.select_n_roles(NoisyOrFactorization(), B, [2], n_folds=1), ValueError, "n_folds=1"),
         (lambda: datasets.boolean_roles("star"), ValueError, "kind='star'"),
         (lambda: datasets.boolean_roles("tree", n_roles=12), ValueError, "power of 2"),
         (lambda: datasets.boolean_roles("pairs", flip=1.2), ValueError, "flip=1.2"),

@@ -120,7 +120,7 @@ def test_coclustering_of_labels_and_of_probabilities():
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        ([0, 1], [0, 1, 1], "has 2 entries and .* 3"),
+        ([0, 1], [0, 1, 1], "has 3 entries, accepted is one for each of the 2"),
         ([], [], "non-empty 1-D"),
         ([[0], [1]], [0, 1], r"non-empty 1-D array of labels.* shape \(2, 1\)"),
         ([0.0, 1.0], [0, 1], "integers or names, got dtype float64"),
@@ -141,11 +141,11 @@ def test_bad_input():
     with pytest.raises(ValueError, match="n_clusters=0"):
         metrics.align_labels([0, 1], [0, 1], 0)
     for p in ([0.5, 0.5003], [-0.1, 1.1], [np.nan, 1.0]):
-        with pytest.raises(ValueError, match="p must hold finite probabilities"):
+        with pytest.raises(ValueError, match="p of shape .* must hold probabilities >= 0 that sum to 1"):
             entropy_bits(p)
-    with pytest.raises(ValueError, match="p must hold at least one"):
+    with pytest.raises(ValueError, match="p .*must hold"):
         entropy_bits([])
-    with pytest.raises(ValueError, match="finite probabilities"):
+    with pytest.raises(ValueError, match="must hold probabilities >= 0"):
         metrics.coclustering([[0.5, 0.6], [0.5, 0.5]])
 
 

@@ -154,9 +154,7 @@ def test_one_rule_for_every_list_of_numbers_of_clusters():
             k for k in gc.compare_criteria(X, n_clusters=k, n_repeats=2, **quiet) if isinstance(k, int)
         ],
         "select_n_roles": lambda k: (
-            gc.validation.selection.select_n_roles(
-                gc.NoisyOrFactorization(n_refinements=0), roles, k, n_folds=2, **quiet
-            ).ranks
+            gc.rank.select_n_roles(gc.NoisyOrFactorization(n_refinements=0), roles, k, n_folds=2, **quiet).ranks
         ),
     }
     for name, way in ways.items():

@@ -65,5 +65,5 @@ def test_bad_input_is_named():
     with pytest.raises(TypeError, match="trajectory"):
         gc.transfer_costs(X1, X2)
     run.centroids = None
-    with pytest.raises(ValueError, match="trajectory has no centroids"):
+    with pytest.raises(TypeError, match="trajectory is Trajectory without centroids"):
         gc.transfer_costs(run, X2)
