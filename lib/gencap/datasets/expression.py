@@ -55,9 +55,6 @@ def _number(cell):
     return np.nan if cell.lower() in _MISSING else None
 
 
-_numbers = np.frompyfunc(_number, 1, 1)
-
-
 def _says(pattern, name):
     return pattern.fullmatch(re.sub(r"[\W_]", "", name).lower()) is not None
 
@@ -79,44 +76,39 @@ def _fault(path, line, text, column=None, name=None):
     return ValueError(f"{path}, line {line}{where}: {text}")
 
 
-def _read_lines(path):
-    """Lines of a text file, unpacked, without byte-order mark, with their ends."""
-    if not path.exists() or path.is_dir():
+def _table_part(path):
+    """Format, delimiter, begin (counted from 0) and lines of a file's table; titles of samples, sizes of a GCT.
+
+    The text may be packed and have a byte-order mark. Marks of formats are known in any case, in quotes, and padded
+    with blanks or delimiters.
+    """
+    if not path.is_file():
         raise FileNotFoundError(f"{path.absolute()} is no file; accepted is a full path, or one from {Path.cwd()}")
     raw = path.read_bytes()
     try:
         raw = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"{path} is a damaged .gz file ({error})") from None
-    wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))  # a spreadsheet's "Unicode text"
-    lines = list(io.StringIO(raw.decode("utf-16" if wide else "utf-8-sig", "replace"), newline=""))
-    for number, line in enumerate(lines, 1):
-        if re.search("[\0-\x08\ufffd]", line):
-            raise _fault(path, number, f"{line[:40]!r} is no text in UTF-8 (a workbook?): save it as CSV; {FORMATS}")
-    return lines
-
-
-def _table_part(path, lines):
-    """Format, delimiter, slice of the lines that holds the table, sample titles of a series matrix, sizes of a GCT.
-
-    Marks are known in any case, in quotes, and padded with blanks or delimiters.
-    """
-    bare = [re.sub(r'[\s",;]', "", line[:99]).lower() for line in lines] + [""]
+    code = "utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"  # a spreadsheet's "Unicode text"
+    lines = [*io.StringIO(raw.decode(code, "replace"), newline=""), ""]
+    for line in filter(re.compile("[\0-\x08\ufffd]").search, lines):
+        found = f"{line[:40]!r} is no text in UTF-8 (a workbook?): save it as CSV; {FORMATS}"
+        raise _fault(path, lines.index(line) + 1, found)
+    bare = [re.sub(r'[\s",;]', "", line[:99]).lower() for line in lines]
     filled = [n for n, line in enumerate(bare) if line] or [0]
     form, begin, titles, sizes = "CSV", 0, "", []
-    if mark := re.match(r'(?i)\s*"?sep=([,;\t|])"?[\s,;|]*$', "".join(lines[filled[0] : filled[0] + 1])):  # of Excel
+    if mark := re.match(r'(?i)\s*"?sep=([,;\t|])"?[\s,;|]*$', lines[filled[0]]):  # of Excel
         begin, filled = filled[0] + 1, filled[1:] or [filled[0] + 1]
-    marks = ["!series_matrix_table_begin", "!series_matrix_table_end"]
-    top = bare[filled[0]]
+    marks, top = ["!series_matrix_table_begin", "!series_matrix_table_end"], bare[filled[0]]
     if top.startswith("!"):
         if absent := [mark for mark in marks if mark not in bare]:
-            raise _fault(path, len(lines), f"the file ends without a line {absent[0]}; {FORMATS}")
+            raise _fault(path, len(lines) - 1, f"the file ends without a line {absent[0]}; {FORMATS}")
         form, begin = "GEO series matrix", bare.index(marks[0]) + 1
-        titles = next((line for line, mark in zip(lines, bare, strict=False) if mark.startswith("!sample_title")), "")
+        titles = next((line for line, mark in zip(lines, bare, strict=True) if mark.startswith("!sample_title")), "")
     elif re.fullmatch(r"#1\.[23]", top) and len(filled) > 1:
         form, begin, sizes = "GCT", filled[1] + 1, [int(size) for size in re.findall(r"\d+", lines[filled[1]])]
     first = next((n for n in filled if n >= begin), begin)
-    text = "".join(lines[first : first + 1]).strip("\r\n ")
+    text = lines[first].strip("\r\n ")
     plain = re.sub('"[^"]*"', "", text)
     tabs = "\t" in plain and not ("," in plain and ".csv" in path.name.lower())
     sep = mark[1] if mark else "\t" if tabs else re.search("[,;]|$", plain).group()
@@ -124,23 +116,24 @@ def _table_part(path, lines):
         found = "no header with tabs or commas between cells (an empty file, a web page, numbers only?)"
         raise _fault(path, first + 1, f"{text[:40]!r} is {found}; {FORMATS}")
     titles = [cell.strip() for row in csv.reader([titles], delimiter=sep) for cell in row[1:]]
-    form, end = "TSV" if form == "CSV" and sep == "\t" else form, (bare + marks[1:]).index(marks[1])
-    return form, sep, slice(begin, end), titles, sizes
+    lines = lines[begin : (bare + marks[1:]).index(marks[1])]
+    return "TSV" if form == "CSV" and sep == "\t" else form, sep, begin, lines, titles, sizes
 
 
 class _Table:
     """An expression table, genes as rows.
 
-    Attributes: form, the format's name; genes (N,), conditions (D,) and cells (N, D) of str, labelled by the lines and
-    columns of the file, counted from 1, as corner, what stands above the identifiers, is by `origin`; other_way, the
-    other orientation; notes, what a reader should know.
+    Attributes: form, the format's name; header, the names of the file's columns; genes (N,), conditions (D,) and cells
+    (N, D) of str, labelled by the lines and columns of the file, counted from 1, as corner, what stands above the
+    identifiers, is by `origin`; other_way, the other orientation; notes, what a reader should know.
     """
 
     def __init__(self, path, orientation, class_column, annotations):
         self.path, self.notes, self.turned = path, [], orientation == "conditions"
         self.other_way = f"orientation={'genes' if self.turned else 'conditions'!r}"
         cells, first = self._read_rows()
-        header, upper, at = cells.iloc[0], cells.iloc[0].str.upper(), np.arange(cells.shape[1])
+        self.header = header = cells.iloc[0]
+        upper, at = header.str.upper(), np.arange(len(header))
         weights = upper.isin(["GWEIGHT", "GORDER"]).to_numpy()
         nodes = [name == "GID" and all(map(_NODE.fullmatch, cells[column][1:])) for column, name in upper.items()]
         named = set(annotations or ()) - {class_column}
@@ -156,26 +149,24 @@ class _Table:
         first = max([start, first, *at[1:-1][weights[:-2]]])
         # A class may stand in a column of annotation; a spreadsheet may leave empty columns behind.
         taken = (at > own) & ~out & ((at >= first) | (header == class_column)) & (cells != "").any()
-        kept = ~cells.iloc[:, own].isin(named.difference(header))
-        cells = cells.loc[[True, *kept[1:]], taken | (at == own)]
+        cells = cells.loc[~cells.iloc[:, own].isin(named.difference(header)), taken | (at == own)]
         cells = cells.T if self.turned else cells
         self.origin, self.corner = (cells.index[0], cells.columns[0]), cells.iloc[0, 0]
-        self.conditions, self.genes, self.cells = cells.iloc[0, 1:], cells.iloc[1:, 0], cells.iloc[1:, 1:]
+        self.conditions, self.genes, self.cells = cells.iloc[0, 1:].copy(), cells.iloc[1:, 0], cells.iloc[1:, 1:]
 
     def _read_rows(self):
         """Stripped cells, the header first, labelled by line and column of the file; where values begin at least."""
-        file_lines = _read_lines(self.path)
-        self.form, sep, part, titles, sizes = _table_part(self.path, file_lines)
+        self.form, sep, begin, lines, titles, sizes = _table_part(self.path)
         self.commas, first = sep == ";", 1
-        rows, reader = {}, csv.reader(file_lines[part], delimiter=sep, strict=True)
+        rows, reader = {}, csv.reader(lines, delimiter=sep, strict=True)
         try:
             for row in reader:
-                rows[part.start + reader.line_num] = [cell.strip() for cell in row]
+                rows[begin + reader.line_num] = [cell.strip() for cell in row]
         except csv.Error as error:
-            line = max(rows, default=part.start) + 1
+            line = max(rows, default=begin) + 1
             raise _fault(self.path, line, f"{error}; accepted are cells, quoted as a whole or not at all") from None
         rows = {line: row for line, row in rows.items() if any(row)}
-        top, header = next(iter(rows.items()), (part.start + 1, []))
+        top, header = next(iter(rows.items()), (begin + 1, []))
         if len(rows) < 2 or len(header) < 2:
             found = f"{len(rows)} lines and {len(header)} columns"
             raise _fault(self.path, top, f"{found}; accepted are a header, then identifiers and values")
@@ -201,47 +192,41 @@ class _Table:
     def check_names(self):
         """Names that are all numbers could be data; identifiers have to differ, conditions are made to."""
         for axis, names in ("column", self.conditions), ("line", self.genes):
-            numbers = _numbers(names.tolist()).tolist()
-            if self.form not in ("CSV", "TSV") or None in numbers:
-                continue
-            good = all(map(str.isdigit, names)) and (axis == "column" or names.is_unique)
-            if axis == "column":  # a first gene's name in the place of the header's looks like those below it
-                alike = _shape(self.corner) in map(_shape, self.genes)
-                good = _says(_IDENTIFIERS, self.corner) or ((good or np.all(np.diff(numbers) > 0)) and not alike)
-            if not good or (self.corner and _number(self.corner) is not None):
-                found = "numbers for names, is the header or the column of identifiers missing?"
-                accepted = "names, also whole numbers or increasing ones (time points) below a name like 'gene'"
-                raise self.fault(f"{found} accepted are {accepted}", **{axis: names.index[0]})
-        names, renamed = self.conditions.tolist(), []
-        for k, name in enumerate(names):
-            if name and name in names[:k]:
-                names[k] = next(new for n in count(2) if (new := f"{name} ({n})") not in names)
-                renamed.append(names[k])
-        self.conditions = pandas.Series(names, self.conditions.index, dtype=object)
-        if renamed:
-            self.notes.append(f"{len(renamed)} repeated names of conditions are now {_some(renamed)}")
-        for axis, names in ("column", self.conditions), ("line", self.genes):
+            numbers = [*map(_number, names)]
+            if self.form in ("CSV", "TSV") and None not in numbers:
+                good = all(map(str.isdigit, names)) and (axis == "column" or names.is_unique)
+                if axis == "column":  # a first gene's name in the place of the header's looks like those below it
+                    alike = _shape(self.corner) in map(_shape, self.genes)
+                    good = _says(_IDENTIFIERS, self.corner) or ((good or np.all(np.diff(numbers) > 0)) and not alike)
+                if not good or (self.corner and _number(self.corner) is not None):
+                    found = "numbers for names, is the header or the column of identifiers missing?"
+                    accepted = "names, also whole numbers or increasing ones (time points) below a name like 'gene'"
+                    raise self.fault(f"{found} accepted are {accepted}", **{axis: names.index[0]})
+            again = names.index[names.duplicated() & (names != "") & (axis == "column")]
+            for at in again:
+                names[at] = next(new for n in count(2) if (new := f"{names[at]} ({n})") not in names.tolist())
+            if len(again):
+                self.notes.append(f"{len(again)} repeated names of conditions are now {_some(names[again].tolist())}")
             if (wrong := names.duplicated() | (names == "")).any():
                 name = names[wrong.idxmax()]
                 found = "the same name as in line {}, column {}".format(*self.place(**{axis: names.eq(name).idxmax()}))
                 found += ", made a date by a spreadsheet?" if _DATE.fullmatch(name) else ""
                 text = f"{found if name else 'no name'}; accepted are identifiers that differ"
                 raise self.fault(text, **{axis: wrong.idxmax()})
-        few = 2 * sum(_number(name) is not None for name in names) < len(names)
+        few = 2 * numbers.count(None) > len(names)
         if dates := [name for name in names if _DATE.fullmatch(name) or (few and _SERIAL.fullmatch(name))]:
             found = f"{len(dates)} genes' names look like dates or numbers of a spreadsheet (MARCH1 becomes 1-Mar)"
             self.notes.append(f"{found}: {_some(dates)}; take the names from the original table")
 
     def place(self, line=None, column=None):
         """Line and column in the file of a cell by its labels; None is where the names of the other axis stand."""
-        at = self.origin[0] if line is None else line, self.origin[1] if column is None else column
+        at = line or self.origin[0], column or self.origin[1]
         return at[::-1] if self.turned else at
 
     def fault(self, text, **labels):
         """ValueError for a cell, at its `place`."""
         line, column = self.place(**labels)
-        names = self.genes if self.turned else self.conditions
-        return _fault(self.path, line, text, column, names.get(column, self.corner))
+        return _fault(self.path, line, text, column, self.header[column])
 
     def refuse(self, wrong, accepted):
         """Raise for the first value that is wrong, DataFrame (N, D) of bool."""
@@ -255,11 +240,10 @@ class _Table:
         if found.empty:
             hint = f"; it is a gene's name: {self.other_way}?" if name in self.genes.tolist() else ""
             raise self.fault(f"class_column={name!r} is none of {', '.join(self.conditions[:5])}, ...{hint}")
+        del self.conditions[found[0]]
         labels = self.cells.pop(found[0])
-        if (labels == "").any():
-            text = "no class; accepted is a name for each gene's"
-            raise self.fault(text, line=labels.eq("").idxmax(), column=found[0])
-        self.conditions = self.conditions.drop(found[0])
+        for line in labels.index[labels == ""]:
+            raise self.fault("no class; accepted is a name for each gene's", line=line, column=found[0])
         return labels
 
     def values(self, annotations, drop_empty):
@@ -268,31 +252,33 @@ class _Table:
         if self.commas and cells.map(lambda cell: "," in cell).any(axis=None):
             self.refuse(cells.map(lambda cell: "." in cell), "a point beside decimal commas; accepted is one of them")
             cells = cells.map(lambda cell: cell.replace(",", "."))
-        text = pandas.DataFrame(_numbers(cells.to_numpy()), cells.index, cells.columns)
-        data, text = text.astype(float), text.map(lambda number: number is None)
+        data = cells.map(_number).astype(float)
+        text = data.isna() & ~cells.map(str.lower).isin(_MISSING)
         known = np.array([_says(_ANNOTATION, name) for name in self.conditions], dtype=bool)
-        foreign = all(re.match(r"[-+−]?\.?\d", cell) for cell in cells.to_numpy()[text])  # another notation of numbers
-        hint = ""
-        for axis, names, way in (0, self.conditions, ""), (1, self.genes, f"{self.other_way}, "):
-            odd = text.any(axis=axis) & (data.isna().all(axis=axis) | (known if axis == 0 else False))
-            if not hint and not foreign and odd.any() and not text.drop(odd.index[odd], axis=1 - axis).any(axis=None):
-                kinds = f"({way}class_column={names[odd].iloc[0]!r})"
-                hint = f"; are these the genes' classes {kinds} or to be left out (annotations=[{_some(names[odd])}])?"
+        hint, none = "", data.isna()
+        if not all(re.match(r"[-+−]?\.?\d", cell) for cell in cells.to_numpy()[text]):  # another notation of numbers
+            for axis, names, odd, way in (
+                (1, self.genes, none.all(axis=1), f"{self.other_way}, "),
+                (0, self.conditions, none.all() | known, ""),
+            ):
+                odd &= text.any(axis=axis)
+                if not text.drop(odd.index[odd], axis=1 - axis).any(axis=None):
+                    kinds = f"({way}class_column={names[odd].iloc[0]!r})"
+                    hint = (
+                        f"; are these the genes' classes {kinds} or to be left out (annotations=[{_some(names[odd])}])?"
+                    )
         self.refuse(text, _NUMBERS + hint)
         self.refuse(np.isinf(data), "too large; " + _NUMBERS)
         if len(known) and annotations != []:
             data = data.loc[:, ~self._annotation(data.to_numpy(), known, annotations is None)]
-        for axis, (label, what) in enumerate((("line", "gene"), ("column", "condition"))):
-            empty = data.axes[axis][data.isna().all(axis=1 - axis)]
-            if empty.empty:
-                continue
-            names = (self.conditions if axis else self.genes)[empty]
-            found = f"{len(empty)} {what}s without any value ({_some(names.tolist())})"
-            if not drop_empty:
-                accepted = "accepted is one or more, drop_empty=True leaves them out"
-                raise self.fault(f"{found}; {accepted}", **{label: empty[0]})
-            self.notes.append(f"left out: {found}")
-            data = data.drop(empty, axis=axis)
+        for axis, what, names in ("line", "genes", self.genes), ("column", "conditions", self.conditions):
+            empty = names[data.index[data.isna().all(axis=1)]]
+            found = f"{len(empty)} {what} without any value ({_some(empty.tolist())})"
+            if len(empty) and not drop_empty:
+                text = f"{found}; accepted is one or more, drop_empty=True leaves them out"
+                raise self.fault(text, **{axis: empty.index[0]})
+            self.notes += [f"left out: {found}"] * bool(len(empty))
+            data = data.drop(empty.index).T
         if min(data.shape) < 2:
             raise self.fault("{} genes x {} conditions; accepted are at least 2 x 2".format(*data.shape))
         return data
