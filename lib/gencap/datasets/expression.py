@@ -43,9 +43,8 @@ _DATE = re.compile(
     r"\d\d?/\d\d?/(\d\d)+|\d\d?\.\d\d?\.(\d\d)+"
 )
 _SERIAL = re.compile(r"(?i)[34]\d{4}|\d(\.\d+)?E\+?\d+")
-# Of Cluster and TreeView: lines of weights and of the arrays' tree, up to their first value; leaves of the genes' tree.
+# Of Cluster and TreeView: lines of weights and of the arrays' tree, up to their first value.
 _WEIGHTS = re.compile(r"(?i)([^\t]*\t){0,3}?(AID\t+(?=ARRY\d+X)|E(WEIGHT|ORDER)\t+(?=[-+.]?\d))")
-_NODE = re.compile(r"(?i)GENE\d+X")
 
 
 def _number(cell):
@@ -132,16 +131,14 @@ class _Table:
         self.path, self.notes, self.turned = path, [], orientation == "conditions"
         self.other_way = f"orientation={'genes' if self.turned else 'conditions'!r}"
         cells, first = self._read_rows()
-        self.header = header = cells.iloc[0]
-        upper, at = header.str.upper(), np.arange(len(header))
+        header, upper, at = cells.iloc[0], cells.iloc[0].str.upper(), np.arange(cells.shape[1])
         weights = upper.isin(["GWEIGHT", "GORDER"]).to_numpy()
-        nodes = [name == "GID" and all(map(_NODE.fullmatch, cells[column][1:])) for column, name in upper.items()]
+        nodes = [name == "GID" and cells[k][1:].str.fullmatch(r"(?i)GENE\d+X").all() for k, name in upper.items()]
         named = set(annotations or ()) - {class_column}
         out = weights | nodes | header.isin(named)
         own = int(out.argmin())  # the first column that is not left out holds the identifiers
         if unknown := named.difference(header, cells.iloc[:, own]):
-            found = f"annotations name {_some(sorted(unknown))}"
-            raise ValueError(f"{path}: {found}, accepted are e.g. {_some(header.tolist())}")
+            raise ValueError(f"{path}: annotations name {_some(sorted(unknown))}, accepted are e.g. {_some(header)}")
         start = min(at[(at > own) & ~out & (upper != "NAME")], default=len(at))
         if (weights | nodes).any() or "NAME" in upper.tolist()[own + 1 : start]:
             self.form = "Cluster/TreeView"
@@ -151,13 +148,15 @@ class _Table:
         taken = (at > own) & ~out & ((at >= first) | (header == class_column)) & (cells != "").any()
         cells = cells.loc[~cells.iloc[:, own].isin(named.difference(header)), taken | (at == own)]
         cells = cells.T if self.turned else cells
-        self.origin, self.corner = (cells.index[0], cells.columns[0]), cells.iloc[0, 0]
+        self.header, self.origin, self.corner = header, (cells.index[0], cells.columns[0]), cells.iloc[0, 0]
         self.conditions, self.genes, self.cells = cells.iloc[0, 1:].copy(), cells.iloc[1:, 0], cells.iloc[1:, 1:]
+        self._check_names()
 
     def _read_rows(self):
         """Stripped cells, the header first, labelled by line and column of the file; where values begin at least."""
         self.form, sep, begin, lines, titles, sizes = _table_part(self.path)
-        self.commas, first = sep == ";", 1
+        self.commas = sep == ";"
+        first = 1 + sum(sizes[2:3] or [self.form == "GCT"])  # descriptions, in version 1.3 any number
         rows, reader = {}, csv.reader(lines, delimiter=sep, strict=True)
         try:
             for row in reader:
@@ -178,18 +177,15 @@ class _Table:
                 accepted = f"accepted are {len(header)} as in the header, which names the identifiers, too"
                 raise _fault(self.path, line, f"{len(row)} cells, {accepted}")
             row[len(header) :] = [""] * (len(header) - len(row))
-        if self.form == "GEO series matrix":
-            if header[0].upper() != "ID_REF":
-                raise _fault(self.path, top, "accepted is the table's header, ID_REF first", 1, header[0])
-            n_samples = sum(map(bool, header)) - 1
-            if len({*titles[:n_samples]} - {""}) == n_samples and not any(titles[n_samples:]):
-                header[1 : n_samples + 1] = titles[:n_samples]
+        if self.form == "GEO series matrix" and header[0].upper() != "ID_REF":
+            raise _fault(self.path, top, "accepted is the table's header, ID_REF first", 1, header[0])
+        n_samples = sum(map(bool, header)) - 1
+        if len({*titles[:n_samples]} - {""}) == n_samples and not any(titles[n_samples:]):
+            header[1 : n_samples + 1] = titles[:n_samples]
         cells = pandas.DataFrame.from_dict(rows, orient="index", columns=range(1, len(header) + 1), dtype=object)
-        if self.form == "GCT":  # a column of descriptions; in version 1.3 also more, and lines that describe samples
-            return cells.drop(cells.index[1 : 1 + sum(sizes[3:4])]), 1 + sum(sizes[2:3] or [1])
-        return cells, first
+        return cells.drop(cells.index[1 : 1 + sum(sizes[3:4])]), first  # without a GCT's lines that describe samples
 
-    def check_names(self):
+    def _check_names(self):
         """Names that are all numbers could be data; identifiers have to differ, conditions are made to."""
         for axis, names in ("column", self.conditions), ("line", self.genes):
             numbers = [*map(_number, names)]
@@ -255,18 +251,14 @@ class _Table:
         data = cells.map(_number).astype(float)
         text = data.isna() & ~cells.map(str.lower).isin(_MISSING)
         known = np.array([_says(_ANNOTATION, name) for name in self.conditions], dtype=bool)
-        hint, none = "", data.isna()
-        if not all(re.match(r"[-+−]?\.?\d", cell) for cell in cells.to_numpy()[text]):  # another notation of numbers
-            for axis, names, odd, way in (
-                (1, self.genes, none.all(axis=1), f"{self.other_way}, "),
-                (0, self.conditions, none.all() | known, ""),
-            ):
-                odd &= text.any(axis=axis)
-                if not text.drop(odd.index[odd], axis=1 - axis).any(axis=None):
-                    kinds = f"({way}class_column={names[odd].iloc[0]!r})"
-                    hint = (
-                        f"; are these the genes' classes {kinds} or to be left out (annotations=[{_some(names[odd])}])?"
-                    )
+        foreign = all(re.match(r"[-+−]?\.?\d", cell) for cell in cells.to_numpy()[text])  # another notation of numbers
+        none, hint = data.isna(), ""
+        for axis, names, odd in (1, self.genes, none.all(axis=1)), (0, self.conditions, none.all() | known):
+            odd &= text.any(axis=axis)
+            if not foreign and not text.drop(odd.index[odd], axis=1 - axis).any(axis=None):
+                way = f"{self.other_way}, " if axis else ""
+                hint = f"; are these the genes' classes ({way}class_column={names[odd].iloc[0]!r}) or to be left out "
+                hint += f"(annotations=[{_some(names[odd])}])?"
         self.refuse(text, _NUMBERS + hint)
         self.refuse(np.isinf(data), "too large; " + _NUMBERS)
         if len(known) and annotations != []:
@@ -364,7 +356,6 @@ def load_expression(path, *, values="log", orientation="genes", impute=None, cla
     if annotations is not None:
         annotations = [annotations] if isinstance(annotations, str) else list(annotations)
     table = _Table(Path(path), orientation, class_column, annotations)
-    table.check_names()
     labels = None if class_column is None else table.take_classes(class_column)
     frame = table.values(annotations, drop_empty)
     data, missing = np.asfortranarray(frame), frame.isna().to_numpy()
@@ -388,7 +379,7 @@ def load_expression(path, *, values="log", orientation="genes", impute=None, cla
         data = KNNImputer(n_neighbors=10).fit_transform(data)
     genes, conditions = table.genes[frame.index].to_numpy(str), table.conditions[frame.columns].to_numpy(str)
     names, classes = None, None
-    if labels is not None:
+    if class_column is not None:
         names, classes = np.unique(labels[frame.index].to_numpy(str), return_inverse=True)
     text = f"{len(genes)} genes x {len(conditions)} conditions ({table.form}, {table.path.name})"
     said = {"n_missing": int(missing.sum()), "description": f"{text}; {missing_values(missing.sum(), impute)}"}
