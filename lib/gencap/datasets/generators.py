@@ -223,6 +223,10 @@ def two_clouds(variance, n_per_cloud=100, *, distance=2.83, random_state=None):
 class PairedGraphs(tuple):
     """Two similarity matrices (N, N) of the same objects, with `labels` (N,): the planted groups.
 
+    Parameters
+    ----------
+    iterable : iterable of two ndarrays, shape (N, N)
+
     Examples
     --------
     >>> import gencap as gc
