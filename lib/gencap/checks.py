@@ -127,8 +127,7 @@ def check_same_order(name, X, other_name, other):
     moved = [i for i, label in enumerate(second) if place.get(label, i) != i]
     counted = any(np.array_equal(names, np.arange(len(names)).astype(str)) for names in (first, second))
     unique = len(place) == len(first) and len(set(second)) == len(second)
-    if np.array_equal(np.sort(first), np.sort(second)) or (moved and unique and not counted):
-        i = moved[0]
+    for i in moved[: np.array_equal(np.sort(first), np.sort(second)) or (unique and not counted)]:
         found = f"{name} has {str(second[i])!r} as object {i}, which is object {place[second[i]]} of {other_name}"
         raise ValueError(f"{found}; accepted are the same objects in the same order: reorder one by the other's names")
 
@@ -155,14 +154,11 @@ def check_seed(random_state):
         A negative int.
     """
     if isinstance(random_state, np.random.Generator | np.random.RandomState):
-        draw = getattr(random_state, "integers", None) or random_state.randint
-        return int(draw(2**31))
-    if random_state is None:
-        return None
-    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
+        return int((getattr(random_state, "integers", None) or random_state.randint)(2**31))
+    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral | None):
         accepted = "an integer >= 0, a Generator, a RandomState or None"
         raise TypeError(f"random_state={random_state!r} is not accepted; accepted are {accepted}")
-    return check_integer("random_state", random_state, 0)
+    return None if random_state is None else check_integer("random_state", random_state, 0)
 
 
 def generator(random_state):
@@ -343,24 +339,17 @@ def _off_diagonal(X):
 
     A dense matrix is read in blocks of rows; the missing entries of a sparse one are zeros.
     """
-    n_objects = X.shape[0]
+    sparse, n_objects = scipy.sparse.issparse(X), X.shape[0]
     n_entries = max(n_objects * (n_objects - 1), 1)
-    if scipy.sparse.issparse(X):
-        blocks, reference = [X.data[~_on_diagonal(X)].astype(np.float64)], 0.0
-    else:
-        reference = float(X[0, -1]) if n_objects > 1 else 0.0  # near to all of them, so that squares keep their digits
-        blocks = _rows_less(X, reference)
+    # A number near to all of them is taken off, so that squares keep their digits.
+    reference = 0.0 if sparse or n_objects == 1 else float(X[0, -1])
+    blocks = [X.data[~_on_diagonal(X)]] if sparse else (X[i : i + 64] for i in range(0, n_objects, 64))
     largest = total = squares = 0.0
-    for block in blocks:
+    for i, block in enumerate(blocks):
+        block = block.astype(np.float64) - reference
+        if not sparse:
+            np.fill_diagonal(block[:, 64 * i :], 0.0)
         largest = np.maximum(largest, np.abs(block + reference).max(initial=0.0))
         total, squares = total + block.sum(), squares + np.vdot(block, block)
     deviation = total / n_entries
     return float(largest), reference + deviation, float(np.sqrt(max(squares / n_entries - deviation**2, 0.0)))
-
-
-def _rows_less(X, reference, size=64):
-    """Blocks of rows of the dense X less `reference`, in double precision; 0 on the diagonal of X."""
-    for start in range(0, len(X), size):
-        block = X[start : start + size].astype(np.float64) - reference
-        np.fill_diagonal(block[:, start:], 0.0)
-        yield block

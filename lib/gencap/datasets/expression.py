@@ -189,7 +189,7 @@ class _Table:
         """Names that are all numbers could be data; identifiers have to differ, conditions are made to."""
         for axis, names in ("column", self.conditions), ("line", self.genes):
             numbers = [*map(_number, names)]
-            if self.form in ("CSV", "TSV") and None not in numbers:
+            if numbers and None not in numbers and self.form in ("CSV", "TSV"):
                 good = all(map(str.isdigit, names)) and (axis == "column" or names.is_unique)
                 if axis == "column":  # a first gene's name in the place of the header's looks like those below it
                     alike = _shape(self.corner) in map(_shape, self.genes)
@@ -251,7 +251,8 @@ class _Table:
         data = cells.map(_number).astype(float)
         text = data.isna() & ~cells.map(str.lower).isin(_MISSING)
         known = np.array([_says(_ANNOTATION, name) for name in self.conditions], dtype=bool)
-        foreign = all(re.match(r"[-+−]?\.?\d", cell) for cell in cells.to_numpy()[text])  # another notation of numbers
+        # Text that begins like a number is one in another notation.
+        foreign = all(re.match(r"[-+−]?\.?\d", cell) for cell in cells.to_numpy(str)[text.to_numpy(bool)])
         none, hint = data.isna(), ""
         for axis, names, odd in (1, self.genes, none.all(axis=1)), (0, self.conditions, none.all() | known):
             odd &= text.any(axis=axis)
