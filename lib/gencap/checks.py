@@ -127,7 +127,8 @@ def check_same_order(name, X, other_name, other):
     moved = [i for i, label in enumerate(second) if place.get(label, i) != i]
     counted = any(np.array_equal(names, np.arange(len(names)).astype(str)) for names in (first, second))
     unique = len(place) == len(first) and len(set(second)) == len(second)
-    for i in moved[: np.array_equal(np.sort(first), np.sort(second)) or (unique and not counted)]:
+    if np.array_equal(np.sort(first), np.sort(second)) or (moved and unique and not counted):
+        i = moved[0]
         found = f"{name} has {str(second[i])!r} as object {i}, which is object {place[second[i]]} of {other_name}"
         raise ValueError(f"{found}; accepted are the same objects in the same order: reorder one by the other's names")
 
@@ -156,8 +157,7 @@ def check_seed(random_state):
     if isinstance(random_state, np.random.Generator | np.random.RandomState):
         return int((getattr(random_state, "integers", None) or random_state.randint)(2**31))
     if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral | None):
-        accepted = "an integer >= 0, a Generator, a RandomState or None"
-        raise TypeError(f"random_state={random_state!r} is not accepted; accepted are {accepted}")
+        raise TypeError(f"{random_state=} is refused, accepted are an integer >= 0, a Generator, a RandomState or None")
     return None if random_state is None else check_integer("random_state", random_state, 0)
 
 
@@ -210,9 +210,8 @@ def check_vectors(name, X, dtype=np.float64):
 
 def check_boolean(name, X):
     """Raise ValueError unless all entries of X are 0 or 1."""
-    wrong = X[(X != 0) & (X != 1)]
-    if wrong.size:
-        raise ValueError(f"{name} must hold only 0 and 1, got {wrong[0]:g}")
+    for wrong in X[(X != 0) & (X != 1)][:1]:
+        raise ValueError(f"{name} must hold only 0 and 1, got {wrong:g}")
 
 
 def check_unmasked(name, X):
@@ -311,21 +310,18 @@ def centred_similarity(name, X, use_diagonal=True, dtype=np.float32, centre=True
     offset = mean if centre and spread < abs(mean) / DOMINANT else 0.0
     clear = not use_diagonal and bool(offset or diagonal.any())
     with np.errstate(over="ignore"):  # a diagonal that is not used
+        X = given.astype(dtype, copy=bool(offset) or (clear and not sparse))
         if offset:
-            X = np.subtract(given, offset, dtype=np.float64, out=np.empty(given.shape, dtype), casting="unsafe")
-        else:
-            X = given.astype(dtype, copy=clear and not sparse)
-    if clear and sparse:  # entries of 0 stay: the sparsity would have to be found anew
-        X.data[_on_diagonal(X)] = 0
-    elif clear:
-        np.fill_diagonal(X, 0)
+            np.subtract(given, offset, dtype=np.float64, out=X, casting="unsafe")
+    if clear:  # sparse entries of 0 stay: the sparsity would have to be found anew
+        entries, diagonal = (X.data, _on_diagonal(X)) if sparse else (X, np.diag_indices_from(X))
+        entries[diagonal] = 0
     # Block by block: no second matrix of N x N.
     blocks = (np.abs(X[i : i + 512, i:] - X[i:, i : i + 512].T).max() for i in range(0, X.shape[0], 512))
     asymmetry = abs(X - X.T).max() if sparse else float(max(blocks))
     scale = X.max() - X.min() if offset else off_diagonal
     if asymmetry > max(1e-6 * scale, 4 * precision * abs(offset)):
-        excess = f"got a difference of {asymmetry / scale:.2g}"
-        raise ValueError(f"{name} must be symmetric within 1e-6 of its largest entry, {excess}")
+        raise ValueError(f"{name} must be symmetric within 1e-6 of its largest entry, got {asymmetry / scale:.2g}")
     return X, offset
 
 

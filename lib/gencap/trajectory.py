@@ -138,11 +138,11 @@ class Trajectory:
     learned: dict = field(default_factory=dict)
 
     def __post_init__(self):
-        self.betas, self.probabilities = check_betas(self.betas), np.asarray(self.probabilities)
-        if self.probabilities.ndim != 3 or 0 in self.probabilities.shape:
-            found = f"probabilities has shape {self.probabilities.shape}"
-            raise ValueError(f"{found}, accepted is (steps, objects, clusters)")
-        T, N, K = self.n_steps, self.n_objects, self.n_clusters = self.probabilities.shape
+        self.betas, P = check_betas(self.betas), np.asarray(self.probabilities)
+        self.probabilities = P
+        if P.ndim != 3 or 0 in P.shape:
+            raise ValueError(f"probabilities has shape {P.shape}, accepted is (steps, objects, clusters)")
+        T, N, K = self.n_steps, self.n_objects, self.n_clusters = P.shape
         self.converged = np.ones(T, bool) if self.converged is None else self.converged
         shapes = dict.fromkeys(("betas", "costs", "converged"), (T,)) | {"objects": (N,), "potentials": (T, N, K)}
         shapes["centroids"] = (T, K, *np.shape(self.centroids)[-1:])
@@ -150,16 +150,16 @@ class Trajectory:
             value = np.asarray(getattr(self, name))
             setattr(self, name, value)
             if value.shape != shapes[name]:
-                beside = f"beside probabilities of shape {self.probabilities.shape}"
+                beside = f"beside probabilities of shape {P.shape}"
                 raise ValueError(f"{name} has shape {value.shape}, accepted {beside} is {shapes[name]}")
             # NaN and infinity show at the ends, and need no mask as large as the array.
             if name != "objects" and not np.isfinite([value.min(), value.max()]).all():
                 raise ValueError(f"{name} holds NaN or infinite values; accepted are finite numbers only")
-        rows = self.probabilities.reshape(-1, K)
-        wrong = ~(np.abs(rows @ np.ones(K, rows.dtype) - 1) <= 1e-4) | (rows < 0).any(axis=1)
+        rows = P.reshape(-1, K)
+        wrong = ~(np.abs(rows @ np.ones(K, P.dtype) - 1) <= 1e-4) | (rows < 0).any(axis=1)
         if wrong.any():
             step, i = divmod(wrong.argmax(), N)
-            found = f"probabilities of object {i} at step {step} are {self.probabilities[step, i]}"
+            found = f"probabilities of object {i} at step {step} are {P[step, i]}"
             raise ValueError(f"{found}; accepted are numbers >= 0 of sum 1")
         check_option("capacity_entropy", self.capacity_entropy, ENTROPIES)
 
@@ -343,11 +343,10 @@ def check_start(init, betas, n_objects, n_clusters):
     >>> check_start(None, [1.0], 3, 2) is None
     True
     """
-    if init is None:
-        return None
-    if not isinstance(init, Trajectory):
+    if not isinstance(init, Trajectory | None):
         raise TypeError(f"init must be a Trajectory or None, got {type(init).__name__}")
-    if init.probabilities.shape != (wanted := (len(betas), n_objects, n_clusters)):
+    wanted = (len(betas), n_objects, n_clusters)
+    if init is not None and init.probabilities.shape != wanted:
         raise ValueError(f"init has (steps, objects, clusters) = {init.probabilities.shape}, accepted is {wanted}")
     return init
 
@@ -413,7 +412,6 @@ def entropy_bits(p):
     """
     p = np.asarray(p, dtype=np.float64)
     if p.ndim == 0 or not (p >= 0).all() or not (np.abs(p.sum(axis=-1) - 1) <= 1e-4).all():
-        accepted = "probabilities >= 0 that sum to 1 within 1e-4 over the last axis"
-        raise ValueError(f"p of shape {p.shape} must hold {accepted}")
+        raise ValueError(f"p of shape {p.shape} must hold numbers >= 0 that sum to 1 within 1e-4 over the last axis")
     entropy = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1)
     return np.maximum(entropy, 0.0) if entropy.ndim else max(float(entropy), 0.0) + 0.0

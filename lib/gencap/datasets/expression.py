@@ -25,8 +25,6 @@ _NUMBERS = "accepted are numbers like 1.5 or -2e-3, no % or unit; a missing valu
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)  # float() takes 1_000 and inf
 _MISSING = ("", "na", "nan", "null")
 IMPUTED = {None: "NaN", "mean": "the gene's mean", "knn": "the 10 nearest genes' mean"}
-_LARGEST_LOG = 50.0  # 2**50 is beyond every scanner and sequencer
-_FAR = 30.0  # columns of measurements differ less in scale
 # What headers of identifiers and of annotation say, in lower case and without blanks and signs.
 _IDENTIFIERS = re.compile(
     "(gene|y?orf|probe|probeset|spot|clone|locus|transcript|protein|entrez|ensembl|sample|array|condition)?s?"
@@ -167,8 +165,7 @@ class _Table:
         rows = {line: row for line, row in rows.items() if any(row)}
         top, header = next(iter(rows.items()), (begin + 1, []))
         if len(rows) < 2 or len(header) < 2:
-            found = f"{len(rows)} lines and {len(header)} columns"
-            raise _fault(self.path, top, f"{found}; accepted are a header, then identifiers and values")
+            raise _fault(self.path, top, f"{len(rows)} lines and {len(header)} columns; accepted are a header, genes")
         for line, row in list(rows.items())[1:]:
             if weights := _WEIGHTS.match("\t".join(row)):
                 self.form, first = "Cluster/TreeView", max(first, weights[0].count("\t"))
@@ -268,9 +265,9 @@ class _Table:
             empty = names[data.index[data.isna().all(axis=1)]]
             found = f"{len(empty)} {what} without any value ({_some(empty.tolist())})"
             if len(empty) and not drop_empty:
-                text = f"{found}; accepted is one or more, drop_empty=True leaves them out"
-                raise self.fault(text, **{axis: empty.index[0]})
-            self.notes += [f"left out: {found}"] * bool(len(empty))
+                raise self.fault(f"{found}; drop_empty=True leaves them out", **{axis: empty.index[0]})
+            if len(empty):
+                self.notes.append(f"left out: {found}")
             data = data.drop(empty.index).T
         if min(data.shape) < 2:
             raise self.fault("{} genes x {} conditions; accepted are at least 2 x 2".format(*data.shape))
@@ -284,9 +281,10 @@ class _Table:
         whole = (missing | ((data >= 0) & (data == np.floor(data)))).all(axis=0) & (size > 0)
         others = ~known & (size > 0) if (size[~known] > 0).any() else size > -1
         usual, odd = np.median(size[others]), whole & (whole[others].mean() < 0.5)  # whole beside fractions
-        left = leave & known & whole & (odd | (size / _FAR > usual))
+        far = size / 30 > usual  # columns of measurements differ less in scale
+        left = leave & known & whole & (odd | far)
         left &= (~left).sum() > 1
-        doubtful = ~left & ((size / _FAR > usual) | (odd & (size / 3 > usual)) | (known & whole))
+        doubtful = ~left & (far | (odd & (size / 3 > usual)) | (known & whole))
         if left.any():
             found = f"left out as annotation by header and values: {_some(names[left])}"
             self.notes.append(f"{found}; annotations=[] takes all columns, annotations=[...] leaves out these")
@@ -357,7 +355,7 @@ def load_expression(path, *, values="log", orientation="genes", impute=None, cla
     if annotations is not None:
         annotations = [annotations] if isinstance(annotations, str) else list(annotations)
     table = _Table(Path(path), orientation, class_column, annotations)
-    labels = None if class_column is None else table.take_classes(class_column)
+    kinds = None if class_column is None else table.take_classes(class_column)
     frame = table.values(annotations, drop_empty)
     data, missing = np.asfortranarray(frame), frame.isna().to_numpy()
     lowest, largest = np.nanmin(data), np.nanmax(data)
@@ -367,11 +365,10 @@ def load_expression(path, *, values="log", orientation="genes", impute=None, cla
         wrong = (frame < 0) | ((frame == 0) & (values == "raw"))
         table.refuse(wrong, f"accepted are {accepted}; values='log' takes log ratios as they are")
         data = np.log2(data + (values == "counts"))
-    elif np.median(np.nanmax(np.abs(data), axis=0)) > _LARGEST_LOG or (whole and data.size > 100):
+    elif np.median(np.nanmax(np.abs(data), axis=0)) > 50 or (whole and data.size > 100):  # beyond every scanner
         kind, option = ("counts", "counts") if whole else ("intensities", "raw" if lowest else "counts")
         found = f"values from {lowest:g} to {largest:g} are taken as logarithms and look like {kind}"
-        below = ", which those below 0 have not" if lowest < 0 else ""
-        table.notes.append(f"{found}: values={option!r} takes their logarithm{below}")
+        table.notes.append(f"{found}: values={option!r} takes their logarithm")
     for note in table.notes:
         warnings.warn(f"{path}: {note}", stacklevel=2)
     if impute == "mean":
@@ -379,9 +376,7 @@ def load_expression(path, *, values="log", orientation="genes", impute=None, cla
     elif impute == "knn" and missing.any():
         data = KNNImputer(n_neighbors=10).fit_transform(data)
     genes, conditions = table.genes[frame.index].to_numpy(str), table.conditions[frame.columns].to_numpy(str)
-    names, classes = None, None
-    if class_column is not None:
-        names, classes = np.unique(labels[frame.index].to_numpy(str), return_inverse=True)
+    names, classes = (None, None) if kinds is None else np.unique(kinds[frame.index].to_numpy(str), return_inverse=True)
     text = f"{len(genes)} genes x {len(conditions)} conditions ({table.form}, {table.path.name})"
     said = {"n_missing": int(missing.sum()), "description": f"{text}; {missing_values(missing.sum(), impute)}"}
     return Bunch(data=data, genes=genes, conditions=conditions, classes=classes, class_names=names, **said)
