@@ -155,14 +155,10 @@ def check_seed(random_state):
         A negative int.
     """
     if isinstance(random_state, np.random.Generator | np.random.RandomState):
-        draw = getattr(random_state, "integers", None) or random_state.randint
-        return int(draw(2**31))
-    if random_state is None:
-        return None
-    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
-        accepted = "an integer >= 0, a Generator, a RandomState or None"
-        raise TypeError(f"random_state={random_state!r} is not accepted; accepted are {accepted}")
-    return check_integer("random_state", random_state, 0)
+        return int((getattr(random_state, "integers", None) or random_state.randint)(2**31))
+    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral | None):
+        raise TypeError(f"{random_state=} is refused, accepted are an integer >= 0, a Generator, a RandomState or None")
+    return None if random_state is None else check_integer("random_state", random_state, 0)
 
 
 def generator(random_state):
@@ -214,9 +210,8 @@ def check_vectors(name, X, dtype=np.float64):
 
 def check_boolean(name, X):
     """Raise ValueError unless all entries of X are 0 or 1."""
-    wrong = X[(X != 0) & (X != 1)]
-    if wrong.size:
-        raise ValueError(f"{name} must hold only 0 and 1, got {wrong[0]:g}")
+    for wrong in X[(X != 0) & (X != 1)][:1]:
+        raise ValueError(f"{name} must hold only 0 and 1, got {wrong:g}")
 
 
 def check_unmasked(name, X):
@@ -315,21 +310,18 @@ def centred_similarity(name, X, use_diagonal=True, dtype=np.float32, centre=True
     offset = mean if centre and spread < abs(mean) / DOMINANT else 0.0
     clear = not use_diagonal and bool(offset or diagonal.any())
     with np.errstate(over="ignore"):  # a diagonal that is not used
+        X = given.astype(dtype, copy=bool(offset) or (clear and not sparse))
         if offset:
-            X = np.subtract(given, offset, dtype=np.float64, out=np.empty(given.shape, dtype), casting="unsafe")
-        else:
-            X = given.astype(dtype, copy=clear and not sparse)
-    if clear and sparse:  # entries of 0 stay: the sparsity would have to be found anew
-        X.data[_on_diagonal(X)] = 0
-    elif clear:
-        np.fill_diagonal(X, 0)
+            np.subtract(given, offset, dtype=np.float64, out=X, casting="unsafe")
+    if clear:  # sparse entries of 0 stay: the sparsity would have to be found anew
+        entries, diagonal = (X.data, _on_diagonal(X)) if sparse else (X, np.diag_indices_from(X))
+        entries[diagonal] = 0
     # Block by block: no second matrix of N x N.
     blocks = (np.abs(X[i : i + 512, i:] - X[i:, i : i + 512].T).max() for i in range(0, X.shape[0], 512))
     asymmetry = abs(X - X.T).max() if sparse else float(max(blocks))
     scale = X.max() - X.min() if offset else off_diagonal
     if asymmetry > max(1e-6 * scale, 4 * precision * abs(offset)):
-        excess = f"got a difference of {asymmetry / scale:.2g}"
-        raise ValueError(f"{name} must be symmetric within 1e-6 of its largest entry, {excess}")
+        raise ValueError(f"{name} must be symmetric within 1e-6 of its largest entry, got {asymmetry / scale:.2g}")
     return X, offset
 
 
@@ -343,24 +335,17 @@ def _off_diagonal(X):
 
     A dense matrix is read in blocks of rows; the missing entries of a sparse one are zeros.
     """
-    n_objects = X.shape[0]
+    sparse, n_objects = scipy.sparse.issparse(X), X.shape[0]
     n_entries = max(n_objects * (n_objects - 1), 1)
-    if scipy.sparse.issparse(X):
-        blocks, reference = [X.data[~_on_diagonal(X)].astype(np.float64)], 0.0
-    else:
-        reference = float(X[0, -1]) if n_objects > 1 else 0.0  # near to all of them, so that squares keep their digits
-        blocks = _rows_less(X, reference)
+    # A number near to all of them is taken off, so that squares keep their digits.
+    reference = 0.0 if sparse or n_objects == 1 else float(X[0, -1])
+    blocks = [X.data[~_on_diagonal(X)]] if sparse else (X[i : i + 64] for i in range(0, n_objects, 64))
     largest = total = squares = 0.0
-    for block in blocks:
+    for i, block in enumerate(blocks):
+        block = block.astype(np.float64) - reference
+        if not sparse:
+            np.fill_diagonal(block[:, 64 * i :], 0.0)
         largest = np.maximum(largest, np.abs(block + reference).max(initial=0.0))
         total, squares = total + block.sum(), squares + np.vdot(block, block)
     deviation = total / n_entries
     return float(largest), reference + deviation, float(np.sqrt(max(squares / n_entries - deviation**2, 0.0)))
-
-
-def _rows_less(X, reference, size=64):
-    """Blocks of rows of the dense X less `reference`, in double precision; 0 on the diagonal of X."""
-    for start in range(0, len(X), size):
-        block = X[start : start + size].astype(np.float64) - reference
-        np.fill_diagonal(block[:, start:], 0.0)
-        yield block

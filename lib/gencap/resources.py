@@ -13,6 +13,7 @@ from pathlib import Path
 
 from threadpoolctl import ThreadpoolController
 
+_libraries = cache(ThreadpoolController)  # looking for them takes as long as a small annealing run
 PACKAGE = Path(__file__).resolve().parent  # the library's own files
 
 
@@ -68,8 +69,7 @@ def fingerprint(value):
 
 def project_folder():
     """The folder of notebooks/ to run and build/ to write: the current one if it has notebooks/, or the checkout."""
-    folders = (Path.cwd(), PACKAGE.parents[1])
-    return next((folder for folder in folders if (folder / "notebooks").is_dir()), Path.cwd())
+    return next((at for at in (Path.cwd(), PACKAGE.parents[1]) if (at / "notebooks").is_dir()), Path.cwd())
 
 
 def require(extra, *modules):
@@ -112,11 +112,6 @@ def replacing(path, mode="wb"):
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-@cache
-def _libraries():
-    return ThreadpoolController()  # looking for them takes as long as a small annealing run
 
 
 @contextmanager

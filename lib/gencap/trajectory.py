@@ -18,6 +18,7 @@ from scipy import special
 from scipy.sparse.csgraph import connected_components
 
 from .checks import as_array, check_labels, check_option
+from .resources import replacing
 
 COINCIDENT = 0.1  # clusters whose normalised memberships differ by less (total variation) are counted once
 OCCUPIED = 0.01  # share of the mass below which a cluster counts as empty; with many clusters half of 1/K
@@ -137,36 +138,28 @@ class Trajectory:
     learned: dict = field(default_factory=dict)
 
     def __post_init__(self):
-        self.betas, self.probabilities = check_betas(self.betas), np.asarray(self.probabilities)
-        if self.probabilities.ndim != 3 or 0 in self.probabilities.shape:
-            found = f"probabilities has shape {self.probabilities.shape}"
-            raise ValueError(f"{found}, accepted is (steps, objects, clusters)")
-        steps, objects, clusters = self.n_steps, self.n_objects, self.n_clusters = self.probabilities.shape
-        if self.converged is None:
-            self.converged = np.ones(steps, bool)
-        shapes = dict.fromkeys(("betas", "costs", "converged"), (steps,)) | {"objects": (objects,)}
-        shapes |= {
-            "potentials": (steps, objects, clusters),
-            "centroids": (steps, clusters, *np.shape(self.centroids)[-1:]),
-        }
-        for name, shape in shapes.items():
-            if getattr(self, name) is None and name != "costs":
-                continue
+        self.betas, P = check_betas(self.betas), np.asarray(self.probabilities)
+        self.probabilities = P
+        if P.ndim != 3 or 0 in P.shape:
+            raise ValueError(f"probabilities has shape {P.shape}, accepted is (steps, objects, clusters)")
+        T, N, K = self.n_steps, self.n_objects, self.n_clusters = P.shape
+        self.converged = np.ones(T, bool) if self.converged is None else self.converged
+        shapes = dict.fromkeys(("betas", "costs", "converged"), (T,)) | {"objects": (N,), "potentials": (T, N, K)}
+        shapes["centroids"] = (T, K, *np.shape(self.centroids)[-1:])
+        for name in [name for name in shapes if name == "costs" or getattr(self, name) is not None]:
             value = np.asarray(getattr(self, name))
             setattr(self, name, value)
-            if value.shape != shape:
-                beside = f"beside probabilities of shape {self.probabilities.shape}"
-                raise ValueError(f"{name} has shape {value.shape}, accepted {beside} is {shape}")
-            # A sum is NaN or infinite as soon as one entry is, and needs no mask as large as the array.
-            with np.errstate(over="ignore", invalid="ignore"):
-                if name != "objects" and not np.isfinite(value.sum(dtype=np.float64)) and not np.isfinite(value).all():
-                    raise ValueError(f"{name} holds NaN or infinite values; accepted are finite numbers only")
-        sums = self.probabilities.reshape(-1, clusters) @ np.ones(clusters, self.probabilities.dtype)
-        wrong = np.flatnonzero(~(np.abs(sums - 1) <= 1e-4))
-        if wrong.size or self.probabilities.min() < 0:
-            at = wrong[0] if wrong.size else self.probabilities.min(axis=2).argmin()
-            step, i = divmod(at, objects)
-            found = f"probabilities of object {i} at step {step} are {self.probabilities[step, i]}"
+            if value.shape != shapes[name]:
+                beside = f"beside probabilities of shape {P.shape}"
+                raise ValueError(f"{name} has shape {value.shape}, accepted {beside} is {shapes[name]}")
+            # NaN and infinity show at the ends, and need no mask as large as the array.
+            if name != "objects" and not np.isfinite([value.min(), value.max()]).all():
+                raise ValueError(f"{name} holds NaN or infinite values; accepted are finite numbers only")
+        rows = P.reshape(-1, K)
+        wrong = ~(np.abs(rows @ np.ones(K, P.dtype) - 1) <= 1e-4) | (rows < 0).any(axis=1)
+        if wrong.any():
+            step, i = divmod(wrong.argmax(), N)
+            found = f"probabilities of object {i} at step {step} are {P[step, i]}"
             raise ValueError(f"{found}; accepted are numbers >= 0 of sum 1")
         check_option("capacity_entropy", self.capacity_entropy, ENTROPIES)
 
@@ -184,6 +177,12 @@ class Trajectory:
         Returns
         -------
         ndarray of int64, shape (N,)
+
+        Examples
+        --------
+        >>> sure = Trajectory([1.0], [[[0.9, 0.1], [0.2, 0.8]]], None, [0.0])
+        >>> sure.labels().tolist()
+        [0, 1]
         """
         return self.probabilities[t].argmax(axis=1)
 
@@ -199,6 +198,11 @@ class Trajectory:
         -------
         float
             Bits per object.
+
+        Examples
+        --------
+        >>> Trajectory([1.0], [[[1, 0], [0, 1]]], None, [0.0]).entropy()
+        1.0
         """
         return float(special.entr(self.probabilities[t].mean(axis=0, dtype=np.float64)).sum() / np.log(2))
 
@@ -217,6 +221,11 @@ class Trajectory:
         -------
         ndarray of int, shape (K,)
             Number of the group, -1 for a cluster with under 1 % of the mass (or half of 1/K, if that is less).
+
+        Examples
+        --------
+        >>> Trajectory([1.0], [[[0.5, 0.5, 0], [0, 0, 1]]], None, [0.0]).groups().tolist()
+        [0, 0, 1]
         """
         t = range(self.n_steps)[t]
         mass = self.probabilities[t].sum(axis=0, dtype=np.float64)
@@ -238,6 +247,11 @@ class Trajectory:
         Returns
         -------
         int
+
+        Examples
+        --------
+        >>> Trajectory([1.0], [[[0.5, 0.5, 0], [0, 0, 1]]], None, [0.0]).n_effective()
+        2
         """
         return int(self.groups(t).max()) + 1
 
@@ -255,6 +269,11 @@ class Trajectory:
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> Trajectory([1.0], [[[1, 0], [0, 1], [0.5, 0.5], [0.5, 0.5]]], None, [0.0]).n_distinct()
+        1.5
         """
         P = self.probabilities[t].astype(np.float64)
         mass = P.mean(axis=0)
@@ -266,12 +285,18 @@ class Trajectory:
         Parameters
         ----------
         path : str or Path
-        """
-        from .resources import replacing
 
-        arrays = {name: value for name in _stored() if (value := getattr(self, name)) is not None}
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "run.npz")
+        >>> Trajectory([1.0], [[[1, 0], [0, 1]]], None, [0.0]).save(path)
+        >>> Trajectory.load(path)
+        Trajectory(1 temperatures, 2 objects, 2 clusters)
+        """
+        parts = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "learned"}
         with replacing(path) as stream:
-            np.savez_compressed(stream, **arrays)
+            np.savez_compressed(stream, **{name: value for name, value in parts.items() if value is not None})
 
     @classmethod
     def load(cls, path):
@@ -294,16 +319,10 @@ class Trajectory:
         """
         try:
             with np.load(path) as stored:
-                arrays = {"potentials": None} | {name: stored[name] for name in _stored() if name in stored.files}
-            scalars = {"unit": float, "n_iter": int, "capacity_entropy": str}
-            return cls(**arrays | {name: kind(arrays[name]) for name, kind in scalars.items() if name in arrays})
+                arrays = {name: value if value.ndim else value.item() for name, value in stored.items()}
+            return cls(**{"potentials": None} | arrays)
         except (ValueError, EOFError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
             raise ValueError(f"{path} is not a Trajectory written by save: {error}") from None
-
-
-def _stored():
-    """Names of what `Trajectory.save` writes."""
-    return [part.name for part in fields(Trajectory) if part.name != "learned"]
 
 
 def check_start(init, betas, n_objects, n_clusters):
@@ -324,11 +343,10 @@ def check_start(init, betas, n_objects, n_clusters):
     >>> check_start(None, [1.0], 3, 2) is None
     True
     """
-    if init is None:
-        return None
-    if not isinstance(init, Trajectory):
+    if not isinstance(init, Trajectory | None):
         raise TypeError(f"init must be a Trajectory or None, got {type(init).__name__}")
-    if init.probabilities.shape != (wanted := (len(betas), n_objects, n_clusters)):
+    wanted = (len(betas), n_objects, n_clusters)
+    if init is not None and init.probabilities.shape != wanted:
         raise ValueError(f"init has (steps, objects, clusters) = {init.probabilities.shape}, accepted is {wanted}")
     return init
 
@@ -394,7 +412,6 @@ def entropy_bits(p):
     """
     p = np.asarray(p, dtype=np.float64)
     if p.ndim == 0 or not (p >= 0).all() or not (np.abs(p.sum(axis=-1) - 1) <= 1e-4).all():
-        accepted = "probabilities >= 0 that sum to 1 within 1e-4 over the last axis"
-        raise ValueError(f"p of shape {p.shape} must hold {accepted}")
+        raise ValueError(f"p of shape {p.shape} must hold numbers >= 0 that sum to 1 within 1e-4 over the last axis")
     entropy = -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1)
     return np.maximum(entropy, 0.0) if entropy.ndim else max(float(entropy), 0.0) + 0.0

@@ -25,8 +25,6 @@ _NUMBERS = "accepted are numbers like 1.5 or -2e-3, no % or unit; a missing valu
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)  # float() takes 1_000 and inf
 _MISSING = ("", "na", "nan", "null")
 IMPUTED = {None: "NaN", "mean": "the gene's mean", "knn": "the 10 nearest genes' mean"}
-_LARGEST_LOG = 50.0  # 2**50 is beyond every scanner and sequencer
-_FAR = 30.0  # columns of measurements differ less in scale
 # What headers of identifiers and of annotation say, in lower case and without blanks and signs.
 _IDENTIFIERS = re.compile(
     "(gene|y?orf|probe|probeset|spot|clone|locus|transcript|protein|entrez|ensembl|sample|array|condition)?s?"
@@ -43,9 +41,8 @@ _DATE = re.compile(
     r"\d\d?/\d\d?/(\d\d)+|\d\d?\.\d\d?\.(\d\d)+"
 )
 _SERIAL = re.compile(r"(?i)[34]\d{4}|\d(\.\d+)?E\+?\d+")
-# Of Cluster and TreeView: lines of weights and of the arrays' tree, up to their first value; leaves of the genes' tree.
+# Of Cluster and TreeView: lines of weights and of the arrays' tree, up to their first value.
 _WEIGHTS = re.compile(r"(?i)([^\t]*\t){0,3}?(AID\t+(?=ARRY\d+X)|E(WEIGHT|ORDER)\t+(?=[-+.]?\d))")
-_NODE = re.compile(r"(?i)GENE\d+X")
 
 
 def _number(cell):
@@ -53,9 +50,6 @@ def _number(cell):
     if _NUMBER.fullmatch(cell):
         return float(cell)
     return np.nan if cell.lower() in _MISSING else None
-
-
-_numbers = np.frompyfunc(_number, 1, 1)
 
 
 def _says(pattern, name):
@@ -79,44 +73,39 @@ def _fault(path, line, text, column=None, name=None):
     return ValueError(f"{path}, line {line}{where}: {text}")
 
 
-def _read_lines(path):
-    """Lines of a text file, unpacked, without byte-order mark, with their ends."""
-    if not path.exists() or path.is_dir():
+def _table_part(path):
+    """Format, delimiter, begin (counted from 0) and lines of a file's table; titles of samples, sizes of a GCT.
+
+    The text may be packed and have a byte-order mark. Marks of formats are known in any case, in quotes, and padded
+    with blanks or delimiters.
+    """
+    if not path.is_file():
         raise FileNotFoundError(f"{path.absolute()} is no file; accepted is a full path, or one from {Path.cwd()}")
     raw = path.read_bytes()
     try:
         raw = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"{path} is a damaged .gz file ({error})") from None
-    wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))  # a spreadsheet's "Unicode text"
-    lines = list(io.StringIO(raw.decode("utf-16" if wide else "utf-8-sig", "replace"), newline=""))
-    for number, line in enumerate(lines, 1):
-        if re.search("[\0-\x08\ufffd]", line):
-            raise _fault(path, number, f"{line[:40]!r} is no text in UTF-8 (a workbook?): save it as CSV; {FORMATS}")
-    return lines
-
-
-def _table_part(path, lines):
-    """Format, delimiter, slice of the lines that holds the table, sample titles of a series matrix, sizes of a GCT.
-
-    Marks are known in any case, in quotes, and padded with blanks or delimiters.
-    """
-    bare = [re.sub(r'[\s",;]', "", line[:99]).lower() for line in lines] + [""]
+    code = "utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"  # a spreadsheet's "Unicode text"
+    lines = [*io.StringIO(raw.decode(code, "replace"), newline=""), ""]
+    for line in filter(re.compile("[\0-\x08\ufffd]").search, lines):
+        found = f"{line[:40]!r} is no text in UTF-8 (a workbook?): save it as CSV; {FORMATS}"
+        raise _fault(path, lines.index(line) + 1, found)
+    bare = [re.sub(r'[\s",;]', "", line[:99]).lower() for line in lines]
     filled = [n for n, line in enumerate(bare) if line] or [0]
     form, begin, titles, sizes = "CSV", 0, "", []
-    if mark := re.match(r'(?i)\s*"?sep=([,;\t|])"?[\s,;|]*$', "".join(lines[filled[0] : filled[0] + 1])):  # of Excel
+    if mark := re.match(r'(?i)\s*"?sep=([,;\t|])"?[\s,;|]*$', lines[filled[0]]):  # of Excel
         begin, filled = filled[0] + 1, filled[1:] or [filled[0] + 1]
-    marks = ["!series_matrix_table_begin", "!series_matrix_table_end"]
-    top = bare[filled[0]]
+    marks, top = ["!series_matrix_table_begin", "!series_matrix_table_end"], bare[filled[0]]
     if top.startswith("!"):
         if absent := [mark for mark in marks if mark not in bare]:
-            raise _fault(path, len(lines), f"the file ends without a line {absent[0]}; {FORMATS}")
+            raise _fault(path, len(lines) - 1, f"the file ends without a line {absent[0]}; {FORMATS}")
         form, begin = "GEO series matrix", bare.index(marks[0]) + 1
-        titles = next((line for line, mark in zip(lines, bare, strict=False) if mark.startswith("!sample_title")), "")
+        titles = next((line for line, mark in zip(lines, bare, strict=True) if mark.startswith("!sample_title")), "")
     elif re.fullmatch(r"#1\.[23]", top) and len(filled) > 1:
         form, begin, sizes = "GCT", filled[1] + 1, [int(size) for size in re.findall(r"\d+", lines[filled[1]])]
     first = next((n for n in filled if n >= begin), begin)
-    text = "".join(lines[first : first + 1]).strip("\r\n ")
+    text = lines[first].strip("\r\n ")
     plain = re.sub('"[^"]*"', "", text)
     tabs = "\t" in plain and not ("," in plain and ".csv" in path.name.lower())
     sep = mark[1] if mark else "\t" if tabs else re.search("[,;]|$", plain).group()
@@ -124,16 +113,16 @@ def _table_part(path, lines):
         found = "no header with tabs or commas between cells (an empty file, a web page, numbers only?)"
         raise _fault(path, first + 1, f"{text[:40]!r} is {found}; {FORMATS}")
     titles = [cell.strip() for row in csv.reader([titles], delimiter=sep) for cell in row[1:]]
-    form, end = "TSV" if form == "CSV" and sep == "\t" else form, (bare + marks[1:]).index(marks[1])
-    return form, sep, slice(begin, end), titles, sizes
+    lines = lines[begin : (bare + marks[1:]).index(marks[1])]
+    return "TSV" if form == "CSV" and sep == "\t" else form, sep, begin, lines, titles, sizes
 
 
 class _Table:
     """An expression table, genes as rows.
 
-    Attributes: form, the format's name; genes (N,), conditions (D,) and cells (N, D) of str, labelled by the lines and
-    columns of the file, counted from 1, as corner, what stands above the identifiers, is by `origin`; other_way, the
-    other orientation; notes, what a reader should know.
+    Attributes: form, the format's name; header, the names of the file's columns; genes (N,), conditions (D,) and cells
+    (N, D) of str, labelled by the lines and columns of the file, counted from 1, as corner, what stands above the
+    identifiers, is by `origin`; other_way, the other orientation; notes, what a reader should know.
     """
 
     def __init__(self, path, orientation, class_column, annotations):
@@ -142,13 +131,12 @@ class _Table:
         cells, first = self._read_rows()
         header, upper, at = cells.iloc[0], cells.iloc[0].str.upper(), np.arange(cells.shape[1])
         weights = upper.isin(["GWEIGHT", "GORDER"]).to_numpy()
-        nodes = [name == "GID" and all(map(_NODE.fullmatch, cells[column][1:])) for column, name in upper.items()]
+        nodes = [name == "GID" and cells[k][1:].str.fullmatch(r"(?i)GENE\d+X").all() for k, name in upper.items()]
         named = set(annotations or ()) - {class_column}
         out = weights | nodes | header.isin(named)
         own = int(out.argmin())  # the first column that is not left out holds the identifiers
         if unknown := named.difference(header, cells.iloc[:, own]):
-            found = f"annotations name {_some(sorted(unknown))}"
-            raise ValueError(f"{path}: {found}, accepted are e.g. {_some(header.tolist())}")
+            raise ValueError(f"{path}: annotations name {_some(sorted(unknown))}, accepted are e.g. {_some(header)}")
         start = min(at[(at > own) & ~out & (upper != "NAME")], default=len(at))
         if (weights | nodes).any() or "NAME" in upper.tolist()[own + 1 : start]:
             self.form = "Cluster/TreeView"
@@ -156,29 +144,28 @@ class _Table:
         first = max([start, first, *at[1:-1][weights[:-2]]])
         # A class may stand in a column of annotation; a spreadsheet may leave empty columns behind.
         taken = (at > own) & ~out & ((at >= first) | (header == class_column)) & (cells != "").any()
-        kept = ~cells.iloc[:, own].isin(named.difference(header))
-        cells = cells.loc[[True, *kept[1:]], taken | (at == own)]
+        cells = cells.loc[~cells.iloc[:, own].isin(named.difference(header)), taken | (at == own)]
         cells = cells.T if self.turned else cells
-        self.origin, self.corner = (cells.index[0], cells.columns[0]), cells.iloc[0, 0]
-        self.conditions, self.genes, self.cells = cells.iloc[0, 1:], cells.iloc[1:, 0], cells.iloc[1:, 1:]
+        self.header, self.origin, self.corner = header, (cells.index[0], cells.columns[0]), cells.iloc[0, 0]
+        self.conditions, self.genes, self.cells = cells.iloc[0, 1:].copy(), cells.iloc[1:, 0], cells.iloc[1:, 1:]
+        self._check_names()
 
     def _read_rows(self):
         """Stripped cells, the header first, labelled by line and column of the file; where values begin at least."""
-        file_lines = _read_lines(self.path)
-        self.form, sep, part, titles, sizes = _table_part(self.path, file_lines)
-        self.commas, first = sep == ";", 1
-        rows, reader = {}, csv.reader(file_lines[part], delimiter=sep, strict=True)
+        self.form, sep, begin, lines, titles, sizes = _table_part(self.path)
+        self.commas = sep == ";"
+        first = 1 + sum(sizes[2:3] or [self.form == "GCT"])  # descriptions, in version 1.3 any number
+        rows, reader = {}, csv.reader(lines, delimiter=sep, strict=True)
         try:
             for row in reader:
-                rows[part.start + reader.line_num] = [cell.strip() for cell in row]
+                rows[begin + reader.line_num] = [cell.strip() for cell in row]
         except csv.Error as error:
-            line = max(rows, default=part.start) + 1
+            line = max(rows, default=begin) + 1
             raise _fault(self.path, line, f"{error}; accepted are cells, quoted as a whole or not at all") from None
         rows = {line: row for line, row in rows.items() if any(row)}
-        top, header = next(iter(rows.items()), (part.start + 1, []))
+        top, header = next(iter(rows.items()), (begin + 1, []))
         if len(rows) < 2 or len(header) < 2:
-            found = f"{len(rows)} lines and {len(header)} columns"
-            raise _fault(self.path, top, f"{found}; accepted are a header, then identifiers and values")
+            raise _fault(self.path, top, f"{len(rows)} lines and {len(header)} columns; accepted are a header, genes")
         for line, row in list(rows.items())[1:]:
             if weights := _WEIGHTS.match("\t".join(row)):
                 self.form, first = "Cluster/TreeView", max(first, weights[0].count("\t"))
@@ -187,61 +174,52 @@ class _Table:
                 accepted = f"accepted are {len(header)} as in the header, which names the identifiers, too"
                 raise _fault(self.path, line, f"{len(row)} cells, {accepted}")
             row[len(header) :] = [""] * (len(header) - len(row))
-        if self.form == "GEO series matrix":
-            if header[0].upper() != "ID_REF":
-                raise _fault(self.path, top, "accepted is the table's header, ID_REF first", 1, header[0])
-            n_samples = sum(map(bool, header)) - 1
-            if len({*titles[:n_samples]} - {""}) == n_samples and not any(titles[n_samples:]):
-                header[1 : n_samples + 1] = titles[:n_samples]
+        if self.form == "GEO series matrix" and header[0].upper() != "ID_REF":
+            raise _fault(self.path, top, "accepted is the table's header, ID_REF first", 1, header[0])
+        n_samples = sum(map(bool, header)) - 1
+        if len({*titles[:n_samples]} - {""}) == n_samples and not any(titles[n_samples:]):
+            header[1 : n_samples + 1] = titles[:n_samples]
         cells = pandas.DataFrame.from_dict(rows, orient="index", columns=range(1, len(header) + 1), dtype=object)
-        if self.form == "GCT":  # a column of descriptions; in version 1.3 also more, and lines that describe samples
-            return cells.drop(cells.index[1 : 1 + sum(sizes[3:4])]), 1 + sum(sizes[2:3] or [1])
-        return cells, first
+        return cells.drop(cells.index[1 : 1 + sum(sizes[3:4])]), first  # without a GCT's lines that describe samples
 
-    def check_names(self):
+    def _check_names(self):
         """Names that are all numbers could be data; identifiers have to differ, conditions are made to."""
         for axis, names in ("column", self.conditions), ("line", self.genes):
-            numbers = _numbers(names.tolist()).tolist()
-            if self.form not in ("CSV", "TSV") or None in numbers:
-                continue
-            good = all(map(str.isdigit, names)) and (axis == "column" or names.is_unique)
-            if axis == "column":  # a first gene's name in the place of the header's looks like those below it
-                alike = _shape(self.corner) in map(_shape, self.genes)
-                good = _says(_IDENTIFIERS, self.corner) or ((good or np.all(np.diff(numbers) > 0)) and not alike)
-            if not good or (self.corner and _number(self.corner) is not None):
-                found = "numbers for names, is the header or the column of identifiers missing?"
-                accepted = "names, also whole numbers or increasing ones (time points) below a name like 'gene'"
-                raise self.fault(f"{found} accepted are {accepted}", **{axis: names.index[0]})
-        names, renamed = self.conditions.tolist(), []
-        for k, name in enumerate(names):
-            if name and name in names[:k]:
-                names[k] = next(new for n in count(2) if (new := f"{name} ({n})") not in names)
-                renamed.append(names[k])
-        self.conditions = pandas.Series(names, self.conditions.index, dtype=object)
-        if renamed:
-            self.notes.append(f"{len(renamed)} repeated names of conditions are now {_some(renamed)}")
-        for axis, names in ("column", self.conditions), ("line", self.genes):
+            numbers = [*map(_number, names)]
+            if numbers and None not in numbers and self.form in ("CSV", "TSV"):
+                good = all(map(str.isdigit, names)) and (axis == "column" or names.is_unique)
+                if axis == "column":  # a first gene's name in the place of the header's looks like those below it
+                    alike = _shape(self.corner) in map(_shape, self.genes)
+                    good = _says(_IDENTIFIERS, self.corner) or ((good or np.all(np.diff(numbers) > 0)) and not alike)
+                if not good or (self.corner and _number(self.corner) is not None):
+                    found = "numbers for names, is the header or the column of identifiers missing?"
+                    accepted = "names, also whole numbers or increasing ones (time points) below a name like 'gene'"
+                    raise self.fault(f"{found} accepted are {accepted}", **{axis: names.index[0]})
+            again = names.index[names.duplicated() & (names != "") & (axis == "column")]
+            for at in again:
+                names[at] = next(new for n in count(2) if (new := f"{names[at]} ({n})") not in names.tolist())
+            if len(again):
+                self.notes.append(f"{len(again)} repeated names of conditions are now {_some(names[again].tolist())}")
             if (wrong := names.duplicated() | (names == "")).any():
                 name = names[wrong.idxmax()]
                 found = "the same name as in line {}, column {}".format(*self.place(**{axis: names.eq(name).idxmax()}))
                 found += ", made a date by a spreadsheet?" if _DATE.fullmatch(name) else ""
                 text = f"{found if name else 'no name'}; accepted are identifiers that differ"
                 raise self.fault(text, **{axis: wrong.idxmax()})
-        few = 2 * sum(_number(name) is not None for name in names) < len(names)
+        few = 2 * numbers.count(None) > len(names)
         if dates := [name for name in names if _DATE.fullmatch(name) or (few and _SERIAL.fullmatch(name))]:
             found = f"{len(dates)} genes' names look like dates or numbers of a spreadsheet (MARCH1 becomes 1-Mar)"
             self.notes.append(f"{found}: {_some(dates)}; take the names from the original table")
 
     def place(self, line=None, column=None):
         """Line and column in the file of a cell by its labels; None is where the names of the other axis stand."""
-        at = self.origin[0] if line is None else line, self.origin[1] if column is None else column
+        at = line or self.origin[0], column or self.origin[1]
         return at[::-1] if self.turned else at
 
     def fault(self, text, **labels):
         """ValueError for a cell, at its `place`."""
         line, column = self.place(**labels)
-        names = self.genes if self.turned else self.conditions
-        return _fault(self.path, line, text, column, names.get(column, self.corner))
+        return _fault(self.path, line, text, column, self.header[column])
 
     def refuse(self, wrong, accepted):
         """Raise for the first value that is wrong, DataFrame (N, D) of bool."""
@@ -255,11 +233,10 @@ class _Table:
         if found.empty:
             hint = f"; it is a gene's name: {self.other_way}?" if name in self.genes.tolist() else ""
             raise self.fault(f"class_column={name!r} is none of {', '.join(self.conditions[:5])}, ...{hint}")
+        del self.conditions[found[0]]
         labels = self.cells.pop(found[0])
-        if (labels == "").any():
-            text = "no class; accepted is a name for each gene's"
-            raise self.fault(text, line=labels.eq("").idxmax(), column=found[0])
-        self.conditions = self.conditions.drop(found[0])
+        for line in labels.index[labels == ""]:
+            raise self.fault("no class; accepted is a name for each gene's", line=line, column=found[0])
         return labels
 
     def values(self, annotations, drop_empty):
@@ -268,31 +245,30 @@ class _Table:
         if self.commas and cells.map(lambda cell: "," in cell).any(axis=None):
             self.refuse(cells.map(lambda cell: "." in cell), "a point beside decimal commas; accepted is one of them")
             cells = cells.map(lambda cell: cell.replace(",", "."))
-        text = pandas.DataFrame(_numbers(cells.to_numpy()), cells.index, cells.columns)
-        data, text = text.astype(float), text.map(lambda number: number is None)
+        data = cells.map(_number).astype(float)
+        text = data.isna() & ~cells.map(str.lower).isin(_MISSING)
         known = np.array([_says(_ANNOTATION, name) for name in self.conditions], dtype=bool)
-        foreign = all(re.match(r"[-+−]?\.?\d", cell) for cell in cells.to_numpy()[text])  # another notation of numbers
-        hint = ""
-        for axis, names, way in (0, self.conditions, ""), (1, self.genes, f"{self.other_way}, "):
-            odd = text.any(axis=axis) & (data.isna().all(axis=axis) | (known if axis == 0 else False))
-            if not hint and not foreign and odd.any() and not text.drop(odd.index[odd], axis=1 - axis).any(axis=None):
-                kinds = f"({way}class_column={names[odd].iloc[0]!r})"
-                hint = f"; are these the genes' classes {kinds} or to be left out (annotations=[{_some(names[odd])}])?"
+        # Text that begins like a number is one in another notation.
+        foreign = all(re.match(r"[-+−]?\.?\d", cell) for cell in cells.to_numpy(str)[text.to_numpy(bool)])
+        none, hint = data.isna(), ""
+        for axis, names, odd in (1, self.genes, none.all(axis=1)), (0, self.conditions, none.all() | known):
+            odd &= text.any(axis=axis)
+            if not foreign and not text.drop(odd.index[odd], axis=1 - axis).any(axis=None):
+                way = f"{self.other_way}, " if axis else ""
+                hint = f"; are these the genes' classes ({way}class_column={names[odd].iloc[0]!r}) or to be left out "
+                hint += f"(annotations=[{_some(names[odd])}])?"
         self.refuse(text, _NUMBERS + hint)
         self.refuse(np.isinf(data), "too large; " + _NUMBERS)
         if len(known) and annotations != []:
             data = data.loc[:, ~self._annotation(data.to_numpy(), known, annotations is None)]
-        for axis, (label, what) in enumerate((("line", "gene"), ("column", "condition"))):
-            empty = data.axes[axis][data.isna().all(axis=1 - axis)]
-            if empty.empty:
-                continue
-            names = (self.conditions if axis else self.genes)[empty]
-            found = f"{len(empty)} {what}s without any value ({_some(names.tolist())})"
-            if not drop_empty:
-                accepted = "accepted is one or more, drop_empty=True leaves them out"
-                raise self.fault(f"{found}; {accepted}", **{label: empty[0]})
-            self.notes.append(f"left out: {found}")
-            data = data.drop(empty, axis=axis)
+        for axis, what, names in ("line", "genes", self.genes), ("column", "conditions", self.conditions):
+            empty = names[data.index[data.isna().all(axis=1)]]
+            found = f"{len(empty)} {what} without any value ({_some(empty.tolist())})"
+            if len(empty) and not drop_empty:
+                raise self.fault(f"{found}; drop_empty=True leaves them out", **{axis: empty.index[0]})
+            if len(empty):
+                self.notes.append(f"left out: {found}")
+            data = data.drop(empty.index).T
         if min(data.shape) < 2:
             raise self.fault("{} genes x {} conditions; accepted are at least 2 x 2".format(*data.shape))
         return data
@@ -305,9 +281,10 @@ class _Table:
         whole = (missing | ((data >= 0) & (data == np.floor(data)))).all(axis=0) & (size > 0)
         others = ~known & (size > 0) if (size[~known] > 0).any() else size > -1
         usual, odd = np.median(size[others]), whole & (whole[others].mean() < 0.5)  # whole beside fractions
-        left = leave & known & whole & (odd | (size / _FAR > usual))
+        far = size / 30 > usual  # columns of measurements differ less in scale
+        left = leave & known & whole & (odd | far)
         left &= (~left).sum() > 1
-        doubtful = ~left & ((size / _FAR > usual) | (odd & (size / 3 > usual)) | (known & whole))
+        doubtful = ~left & (far | (odd & (size / 3 > usual)) | (known & whole))
         if left.any():
             found = f"left out as annotation by header and values: {_some(names[left])}"
             self.notes.append(f"{found}; annotations=[] takes all columns, annotations=[...] leaves out these")
@@ -378,8 +355,7 @@ def load_expression(path, *, values="log", orientation="genes", impute=None, cla
     if annotations is not None:
         annotations = [annotations] if isinstance(annotations, str) else list(annotations)
     table = _Table(Path(path), orientation, class_column, annotations)
-    table.check_names()
-    labels = None if class_column is None else table.take_classes(class_column)
+    kinds = None if class_column is None else table.take_classes(class_column)
     frame = table.values(annotations, drop_empty)
     data, missing = np.asfortranarray(frame), frame.isna().to_numpy()
     lowest, largest = np.nanmin(data), np.nanmax(data)
@@ -389,11 +365,10 @@ def load_expression(path, *, values="log", orientation="genes", impute=None, cla
         wrong = (frame < 0) | ((frame == 0) & (values == "raw"))
         table.refuse(wrong, f"accepted are {accepted}; values='log' takes log ratios as they are")
         data = np.log2(data + (values == "counts"))
-    elif np.median(np.nanmax(np.abs(data), axis=0)) > _LARGEST_LOG or (whole and data.size > 100):
+    elif np.median(np.nanmax(np.abs(data), axis=0)) > 50 or (whole and data.size > 100):  # beyond every scanner
         kind, option = ("counts", "counts") if whole else ("intensities", "raw" if lowest else "counts")
         found = f"values from {lowest:g} to {largest:g} are taken as logarithms and look like {kind}"
-        below = ", which those below 0 have not" if lowest < 0 else ""
-        table.notes.append(f"{found}: values={option!r} takes their logarithm{below}")
+        table.notes.append(f"{found}: values={option!r} takes their logarithm")
     for note in table.notes:
         warnings.warn(f"{path}: {note}", stacklevel=2)
     if impute == "mean":
@@ -401,9 +376,7 @@ def load_expression(path, *, values="log", orientation="genes", impute=None, cla
     elif impute == "knn" and missing.any():
         data = KNNImputer(n_neighbors=10).fit_transform(data)
     genes, conditions = table.genes[frame.index].to_numpy(str), table.conditions[frame.columns].to_numpy(str)
-    names, classes = None, None
-    if labels is not None:
-        names, classes = np.unique(labels[frame.index].to_numpy(str), return_inverse=True)
+    names, classes = (None, None) if kinds is None else np.unique(kinds[frame.index].to_numpy(str), return_inverse=True)
     text = f"{len(genes)} genes x {len(conditions)} conditions ({table.form}, {table.path.name})"
     said = {"n_missing": int(missing.sum()), "description": f"{text}; {missing_values(missing.sum(), impute)}"}
     return Bunch(data=data, genes=genes, conditions=conditions, classes=classes, class_names=names, **said)

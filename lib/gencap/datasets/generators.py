@@ -19,8 +19,8 @@ _BLOCK = 256  # rows of a graph drawn at once; part of what a seed means
 def _source_labels(n_objects, n_sources, sizes):
     """Labels arange(N) % K, or blocks of the given sizes."""
     n_objects = check_integer("n_objects", n_objects)
+    check_integer("n_clusters", n_sources, 1, n_objects, "n_objects")
     if sizes is None:
-        check_integer("n_clusters", n_sources, 1, n_objects, "n_objects")
         return np.arange(n_objects) % n_sources
     sizes = [check_integer("sizes", size) for size in np.atleast_1d(sizes)]
     if len(sizes) != n_sources or sum(sizes) != n_objects:
@@ -148,9 +148,8 @@ def two_sources_high_dimensional(n_objects, n_features, *, distance=4.5, random_
     """
     n_features = check_integer("n_features", n_features, 2)
     apart = check_number("distance", distance, 0.0) * np.sqrt(100 / n_features)
-    return paired_gaussian_sources(
-        n_objects, np.eye(2, n_features) * apart / np.sqrt(2), variance=0.5, random_state=random_state
-    )
+    centers = np.eye(2, n_features) * apart / np.sqrt(2)
+    return paired_gaussian_sources(n_objects, centers, variance=0.5, random_state=random_state)
 
 
 def three_sources(separation, sizes=(100, 100, 300), *, random_state=None):
@@ -223,6 +222,10 @@ def two_clouds(variance, n_per_cloud=100, *, distance=2.83, random_state=None):
 class PairedGraphs(tuple):
     """Two similarity matrices (N, N) of the same objects, with `labels` (N,): the planted groups.
 
+    Parameters
+    ----------
+    iterable : iterable of two ndarrays, shape (N, N)
+
     Examples
     --------
     >>> import gencap as gc
@@ -238,15 +241,14 @@ def _paired_graphs(labels, draw, random_state):
 
     Drawn block by block of rows: besides the graphs, memory holds only one block.
     """
-    pair = PairedGraphs(np.empty((labels.size, labels.size), np.float32) for _ in range(2))
+    pair = PairedGraphs(np.zeros((labels.size, labels.size), np.float32) for _ in range(2))
     pair.labels = labels
     for graph, rng in zip(pair, generator(random_state).spawn(2), strict=True):
         for start in range(0, labels.size, _BLOCK):
-            block = draw(rng, labels[start : start + _BLOCK, None], labels[None, start:])
-            rows = slice(start, start + len(block))
-            square = np.triu(block[:, : len(block)], 1)
-            block[:, : len(block)] = square + square.T
-            graph[rows, start:], graph[start:, rows] = block, block.T
+            rows, columns = slice(start, start + _BLOCK), slice(start, None)
+            upper = np.triu(draw(rng, labels[rows, None], labels[None, columns]), 1)
+            graph[rows, columns] += upper
+            graph[columns, rows] += upper.T
     return pair
 
 
@@ -285,7 +287,6 @@ def planted_correlation_graphs(n_objects, n_clusters=5, *, complexity=0.35, nois
            [ 1, -1,  0, -1],
            [-1,  1, -1,  0]])
     """
-    n_clusters = check_integer("n_clusters", n_clusters)
     complexity = check_number("complexity", complexity, 0.0, 1.0)
     noise = check_number("noise", noise, 0.0, 1.0)
     labels = _source_labels(n_objects, n_clusters, sizes)
@@ -294,8 +295,7 @@ def planted_correlation_graphs(n_objects, n_clusters=5, *, complexity=0.35, nois
         # Both steps together: the probability that an edge ends as +1. One random number for each edge.
         planted = np.where(labels_i == labels_j, np.float32(1), np.float32(complexity))
         positive = np.float32(1 - noise) * planted + np.float32(noise / 2)
-        uniform = rng.random(positive.shape, dtype=np.float32)
-        return np.where(uniform < positive, np.float32(1), np.float32(-1))
+        return np.where(rng.random(positive.shape, dtype=np.float32) < positive, np.float32(1), np.float32(-1))
 
     return _paired_graphs(labels, draw, random_state)
 
@@ -446,12 +446,11 @@ def boolean_roles(kind, *, flip=0.05, n_users=None, n_permissions=None, n_roles=
         business = rng.random((2 * n_roles, n_roles)).argsort(axis=1).argsort(axis=1) < size[:, None]
         first, second = rng.integers(2 * n_roles, size=(2, n_users))
         assignments = business[first] | (business[second] & (rng.random((n_users, 1)) < 0.5))
-    elif kind == "random":
-        roles = rng.random((n_roles, n_permissions)) < 0.15
-        assignments = rng.random((n_users, n_roles)) < 0.1
     else:
-        roles = rng.random((n_roles, n_permissions)) < (0.4 if kind == "templates" else 0.25)
-        if kind == "pairs":
+        roles = rng.random((n_roles, n_permissions)) < {"random": 0.15, "templates": 0.4, "pairs": 0.25}[kind]
+        if kind == "random":
+            assignments = rng.random((n_users, n_roles)) < 0.1
+        elif kind == "pairs":
             another = rng.integers(n_roles, size=n_users)[:, None] == numbers
             assignments |= another & (rng.random((n_users, 1)) < 0.5)
     clean = assignments.astype(np.float32) @ roles.astype(np.float32) > 0.5

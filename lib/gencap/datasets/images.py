@@ -31,9 +31,8 @@ def image_patches(image, *, size=8):
     """
     image = check_vectors("image", image)
     size = check_integer("size", size, 1, min(image.shape), "smaller edge of the image")
-    rows, columns = image.shape[0] // size, image.shape[1] // size
-    tiles = image[: rows * size, : columns * size].reshape(rows, size, columns, size)
-    return tiles.swapaxes(1, 2).reshape(rows * columns, size * size)
+    windows = np.lib.stride_tricks.sliding_window_view(image, (size, size))
+    return windows[::size, ::size].reshape(-1, size * size)
 
 
 def image_from_patches(patches, width):

@@ -29,8 +29,7 @@ def _read(name, verify, columns, dtype):
     try:
         table = pandas.read_csv(path, sep="\t" if ".tsv" in path.name else ",", dtype=str, keep_default_na=False)
         if table.columns.tolist() != columns or table.empty:
-            found = f"header {table.columns.tolist()} and {len(table)} lines"
-            raise ValueError(f"{found}, accepted is {', '.join(columns)} and one line or more")
+            raise ValueError(f"header {table.columns.tolist()}, {len(table)} lines; accepted is {columns}, one or more")
         return path, table.astype(dtype)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

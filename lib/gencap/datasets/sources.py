@@ -71,14 +71,12 @@ def locate(name, *, verify=True):
         It is nowhere.
     """
     _, file, state, path, home = next(row for row in registry() if row.name == name)
-    folder = os.environ.get("GENCAP_DATA")
     if state == "missing":
-        tried = f" (GENCAP_DATA={folder!r} has no such file)" if folder else ""
+        tried = f"{file} is not embedded, and GENCAP_DATA={os.environ.get('GENCAP_DATA')!r} has no such file"
         help_ = f"set the environment variable GENCAP_DATA to a folder that holds {file} (data/README.md: its form)"
-        raise FileNotFoundError(f"{file} is not embedded{tried}: get it from {home}, then {help_}")
+        raise FileNotFoundError(f"{tried}: get it from {home}, then {help_}")
     if state == "other content":
-        accepted = f"accepted is {SOURCES[name]['sha256']}"
-        message = f"{path} is not the registered {file}: sha256 {_sha256(path)}, {accepted}"
+        message = f"{path} is not the registered {file}: sha256 {_sha256(path)}, accepted is {SOURCES[name]['sha256']}"
         if verify:
             raise ValueError(f"{message}; with verify=False it is read as it is")
         warnings.warn(f"{message}; it is read as it is", stacklevel=4)
