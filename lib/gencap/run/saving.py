@@ -20,6 +20,7 @@ from ..resources import fingerprint, project_folder, replacing
 from .execution import execute
 
 VIEW, STATE = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
+AT_START = r"\d+(%\||it \[)"  # what tqdm writes of a loop with a total, and of one without or of none
 
 
 def save_executed(path):
@@ -70,7 +71,7 @@ def faults(notebook):
         for data in (output.get("data", {}) for output in cell.get("outputs", [])):
             if VIEW in data and data[VIEW]["model_id"] not in state:
                 found.append(f"cell {number} shows a widget without its state")
-            elif VIEW in data and re.search(r"\b0%\|", data.get("text/plain", "")):
+            elif VIEW in data and re.search(r"\b0(%\||it \[)", data.get("text/plain", "")):
                 found.append(f"cell {number} shows a progress bar at 0 %")
     if set(_parts(state)) - state.keys():
         found.append("parts of widgets have no state")
@@ -96,7 +97,7 @@ def finish_bars(notebook):
     """Put the last state of each progress bar, a line of text, in place of its widget, which shows the first one."""
     state = _state(notebook)
     for data in (output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])):
-        label = re.match(r"(.*?) *\d+%\|", data.get("text/plain", ""))
+        label = re.match(rf"(.*?) *{AT_START}", data.get("text/plain", ""))
         gone = [data[VIEW]["model_id"]] if VIEW in data and label else []
         models = [state[part] for name in gone for part in _parts(state.get(name)) if part in state]
         bar = next((m["state"] for m in models if m["model_name"] == "FloatProgressModel"), None)
@@ -104,7 +105,11 @@ def finish_bars(notebook):
             total = bar["max"]
             done = bar["value"] if bar["bar_style"] == "danger" else total  # danger: its loop was left early
             share = done / max(total, 1)
-            data["text/plain"] = f"{label[1]} {share:4.0%}|{'█' * int(10 * share):10}| {done:.0f}/{total:.0f}".lstrip()
+            last = f"{share:4.0%}|{'█' * int(10 * share):10}| {done:.0f}/{total:.0f}"
+            if label[2] == "it [":  # the bar does not count; the words beside it do, as in 3/?
+                words = [m["state"]["value"] for m in models if m["model_name"] == "HTMLModel"]
+                last = re.search(r"\d+/[\d?]+", words[-1])[0]
+            data["text/plain"] = f"{label[1]} {last}".lstrip()
             del data[VIEW]
             while gone:
                 gone += _parts(state.pop(gone.pop(), None))

@@ -78,6 +78,8 @@ from tqdm.auto import tqdm
 for _ in tqdm(range(3), desc="halves", leave=False): pass
 for n in tqdm(range(4)):
     if n == 2: break
+for _ in tqdm([], desc="seeds"): pass
+for _ in tqdm(iter(range(3)), desc="pairs"): pass
 slider, play = ipywidgets.IntSlider(), ipywidgets.Play()
 link = ipywidgets.jslink((play, "value"), (slider, "value"))
 ipywidgets.VBox([slider, play])
@@ -98,8 +100,9 @@ def test_saving_keeps_link_and_permissions_says_what_it_left_and_is_the_same_the
     assert capfd.readouterr().err == ""  # the kernel is quiet
     notebook = nbformat.read(real, 4)
     assert notebook.cells[1].outputs[0].data["image/png"] == "bm8gcGljdHVyZQ=="
-    done, left, box = (output.data for output in notebook.cells[0].outputs)
+    done, left, none, pairs, box = (output.data for output in notebook.cells[0].outputs)
     assert done == {"text/plain": "halves: 100%|██████████| 3/3"} and left == {"text/plain": "50%|█████     | 2/4"}
+    assert none == {"text/plain": "seeds: 0/0"} and pairs == {"text/plain": "pairs: 3/?"}
     models = notebook.metadata.widgets[STATE]["state"]
     assert box[VIEW]["model_id"] in models
     kinds = {model["model_name"] for model in models.values()}  # those of the bars are gone, a link stays
@@ -123,8 +126,10 @@ def test_a_notebook_that_was_edited_or_saved_by_others_is_known(tmp_path):
     assert faults(notebook) == ["cell 0 shows a widget without its state"]
     box = {"model_name": "VBoxModel", "state": {"children": ["IPY_MODEL_b"]}}
     notebook.metadata["widgets"] = {STATE: {"state": {"a": box}}}
-    finish_bars(notebook)  # no bar among its parts: it stays
-    assert faults(notebook) == ["cell 0 shows a progress bar at 0 %", "parts of widgets have no state"]
+    for words in (view["text/plain"], "seeds: 0it [00:00, ?it/s]"):
+        notebook.cells[0].outputs[-1].data["text/plain"] = words
+        finish_bars(notebook)  # no bar among its parts: it stays
+        assert faults(notebook) == ["cell 0 shows a progress bar at 0 %", "parts of widgets have no state"]
 
 
 def test_outputs_that_cannot_be_shown_again_are_not_saved(tmp_path):
