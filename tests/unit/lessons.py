@@ -34,7 +34,7 @@ Violation = namedtuple("Violation", "cell rule sentence")
 Violation = namedtuple("Violation", "cell rule sentence")
 
 _MATHS = r"\$\$.*?\$\$|\\begin\{(\w+\*?)\}.*?\\end\{\1\}|\$[^$\n]+(?:\n[^$\n]+)*\$"
-_ASIDE = rf"(?s)```.*?```|`[^`]*`|{_MATHS}|!?\[[^\]]*\]\([^)]*\)|<[^>]+>|https?://\S+|(?i:doi|arxiv):\S+"
+_ASIDE = rf"(?s:```.*?```|`[^`]*`|{_MATHS})|!?\[[^\]]*\]\([^)]*\)|<[^>]+>|https?://\S+|(?i:doi|arxiv):\S+"
 _PLACE = r"\b(?:(?:Eq|Fig)s?\.|(?:Equation|Figure|Table|Algorithm|Exercise|[Cc]hapter|[Ss]ection|[Ll]esson)s?)"
 _AND = r"(?:\s*[,;–-]\s*|,?\s+(?:and|or|to)\s+)"
 
@@ -321,7 +321,7 @@ def rule_predictions(notebook, **_):
         if seen is None:
             wrong.append((n, "no **Seen.** follows the code that answers the prediction"))
         else:
-            text = paragraphs(notebook.cells[seen].source)[0]
+            text = paragraphs(notebook.cells[seen].source)[0].removeprefix("**Seen.**")
             if sentences(text) not in (1, 2):
                 wrong.append((seen, f"**Seen.** has {sentences(text)} sentences, one or two are allowed"))
             cells = [notebook.cells[m] for m in run]

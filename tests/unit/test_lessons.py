@@ -57,9 +57,9 @@ def correct():
     ]
     for k in (1, 2, 3):
         cells += [
-            f"## 9.{k} A section\n\nNoise is .3 here, and $x = 7.77$ as in Eqs. 9.1, 9.2 and `y=8.88`.\n\n**Predict.** How many?",
+            f"## 9.{k} A section\n\nNoise is .3, $x = 7.77$, Eqs. 9.1, 9.2 and `y=8.88`.\n\n**Predict.** How many?",
             code("gc.plots.curve(x)", f"{k}.4412 bits, 12.5%\n", picture=png()),
-            f"**Seen.** It is {k}.44 bits.\n\n**Figure 9.{k}** (source Fig. 20). A curve goes up.",
+            f"**Seen.** It is {k}.44 bits. Good.\n\n**Figure 9.{k}** (source Fig. 20). A curve goes up.",
         ]
     for k in (1, 2):
         cells += [
@@ -74,7 +74,8 @@ def correct():
         "## Claims\n\nThe rule says sd .2 of the side.",
         code('gc.claims.check("mtc-gmm-easy", [3])', "reproduced\n", **FOLDED),
     ]
-    answers = ["# Solutions to lesson 9. A title", *(f"## Exercise 9.{k}\n\nIt is 2.5." for k in range(1, 6)), code("1", "7\n")]
+    answers = [f"## Exercise 9.{k}\n\nIt is 2.5." for k in range(1, 6)]
+    answers = ["# Solutions to lesson 9. A title", *answers, code("1", "7\n")]
     both = ([new_markdown_cell(c) if isinstance(c, str) else c for c in given] for given in (cells, answers))
     lesson, solutions = (new_notebook(cells=list(given)) for given in both)
     return lesson, "09_made_up.ipynb", solutions
@@ -153,10 +154,10 @@ MUTATIONS = [
     ("predictions", "and a question", replaced("How many?", "Many.")),
     ("predictions", "no visible code", at("gc.plots", metadata=FOLDED)),
     ("predictions", "no **Seen.** follows", replaced("**Seen.** It", "It")),
-    ("predictions", "has 3 sentences", replaced("bits.\n", "bits. So. It is.\n")),
+    ("predictions", "has 3 sentences", replaced("Good.", "Good. So.")),
     ("predictions", "2.44 is not printed", replaced("1.44 bits", "2.44 bits")),
     ("figures", "lacks", replaced("(source Fig. 20)", "(Fig. 20)")),
-    ("figures", "neither at", replaced("**Figure 9.1**", "Text.\n\n**Figure 9.1** (ours). A.\n\nText.\n\n**Figure 9.2**")),
+    ("figures", "neither at", replaced("**Figure 9.1**", "A.\n\n**Figure 9.1** (ours). B.\n\nC.\n\n**Figure 9.2**")),
     ("figures", "one after the other", replaced("Figure 9.2", "Figure 9.4")),
     ("figures", "3 pictures have 2 numbers", replaced("**Figure 9.3**", "Here")),
     ("figures", "next to its picture", moved("gc.plots", 1)),
