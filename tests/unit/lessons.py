@@ -296,8 +296,9 @@ def rule_code(notebook, **_):
 
 def rule_booleans(notebook, **_):
     for n, cell in visible(notebook):
-        if found := re.search(r".*\b(?:True|False)\b.*", "\n".join(printed(cell))):
-            yield n, f"prints a boolean: {found[0].strip()[:60]}"
+        shown = "\n".join(printed(cell)).splitlines()
+        if found := [line.strip() for line in shown if re.search(r"\b(?:True|False)\b", line)]:
+            yield n, f"prints a boolean: {found[0][:60]}"
 
 
 def rounds(notebook):
