@@ -125,7 +125,8 @@ def shrink(notebook):
             if given := output.get("data", {}).get("image/png"):
                 try:
                     flat = on_white(given).quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-                    output["data"]["image/png"] = min(given, encoded(flat, "png", optimize=True), key=len)
+                    small = encoded(flat, "png", optimize=True, dpi=flat.info["dpi"])
+                    output["data"]["image/png"] = min(given, small, key=len)
                 except Exception as error:  # Pillow raises many kinds
                     warnings.warn(f"the picture of cell {number} is kept as it is: {error}", stacklevel=2)
     for model in _state(notebook).values():
@@ -134,9 +135,11 @@ def shrink(notebook):
 
 
 def on_white(encoded):
-    """A base64 picture as a Pillow image without transparency."""
+    """A base64 picture as a Pillow image without transparency; its dpi stay."""
     picture = Image.open(io.BytesIO(base64.b64decode(encoded))).convert("RGBA")
-    return Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("RGB")
+    flat = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("RGB")
+    flat.info["dpi"] = picture.info.get("dpi")
+    return flat
 
 
 def encoded(picture, kind, **options):

@@ -44,12 +44,13 @@ def test_a_failing_cell_leaves_the_file_as_it_was(tmp_path):
 def test_pictures_keep_size_and_colours_within_the_palette():
     picture = Image.linear_gradient("L").convert("RGBA")
     stream = io.BytesIO()
-    picture.save(stream, "png")
+    picture.save(stream, "png", dpi=(110, 110))
     output = nbformat.v4.new_output("display_data", {"image/png": base64.b64encode(stream.getvalue()).decode()})
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("", outputs=[output])])
     shrink(notebook)
     data = base64.b64decode(notebook.cells[0].outputs[0].data["image/png"])
     after = Image.open(io.BytesIO(data))
+    assert [round(dpi) for dpi in after.info["dpi"]] == [110, 110]
     assert after.size == picture.size and len(data) <= len(stream.getvalue())
     differences = [
         abs(a - b) for a, b in zip(picture.convert("L").tobytes(), after.convert("L").tobytes(), strict=True)
