@@ -5,8 +5,8 @@
 
       -log p(X, c) = N D / 2 log(2 pi e R / (N D)) + N H(c),                    (004 section 7.1)
 
-  H the entropy of the cluster sizes: a code has to name the cluster of every object too. Without that term, as printed,
-  the first one falls so fast that the largest number of clusters offered wins.
+  H the entropy of the cluster sizes: a code has to name the cluster of every object too. The notes leave the likelihood
+  open; with the errors only, without that term, the largest number of clusters offered wins.
 * The gap statistic: how much more than in structureless data do the clusters shrink? (004 section 7.2)
 * The instability of the labels (in `stability`), the minimum transfer cost (in `transfer`), the capacity.
 """
@@ -164,8 +164,8 @@ def kmeans_bic(labels, X, *, n_dimensions=None, entropy=True):
     n_dimensions : float or None
         D; None takes the number of columns, `effective_dimension(X)` counts correlated ones less.
     entropy : bool
-        Count the bits that name every object's cluster. False is the form of the lecture notes, which selects the
-        largest number of clusters offered.
+        Count the bits that name every object's cluster. False counts the errors only, which selects the largest number
+        of clusters offered.
 
     Returns
     -------
@@ -375,7 +375,7 @@ def compare_criteria(
         add("AIC, mixture", [fit.aic(X) for fit in fits], "nats")
         add("BIC, mixture", [fit.bic(X) for fit in fits], "nats")
         labels = [model.fit(X).labels_ for model in models]
-        add("BIC, k-means as printed", [kmeans_bic(c, X, entropy=False) for c in labels], "nats")
+        add("BIC, k-means errors only", [kmeans_bic(c, X, entropy=False) for c in labels], "nats")
         add("BIC, k-means with entropy", [kmeans_bic(c, X) for c in labels], "nats")
         gap = gap_statistic(X, offered, random_state=rngs[2], **options)
         add("gap, largest", gap.gaps, "nats", "highest")

@@ -157,7 +157,7 @@ def table():
 
 def test_criteria_that_must_find_three_clear_blobs(table):
     chosen = table.n_clusters.to_dict()
-    wrong = {"BIC, k-means as printed", "transfer, k-means nearest centroid"}
+    wrong = {"BIC, k-means errors only", "transfer, k-means nearest centroid"}
     assert {chosen[name] for name in wrong} == {5}
     right = [name for name in chosen if name not in wrong | {"AIC, mixture", "transfer, mixture"}]
     assert {name: chosen[name] for name in right} == dict.fromkeys(right, 3)
