@@ -117,6 +117,40 @@ def _evaluated(model, pair, arrays):
     return Evaluation(found.value, found.n_effective, found.entropy, first.labels(found.index))
 
 
+def capacity_by_shift(model, pair, nulls, shifts):
+    """Capacity of a model at every shift, of data and of data without clusters.
+
+    Parameters
+    ----------
+    model : estimator with a parameter `shift`
+        It is not fitted.
+    pair : SimilarityPair, or two array_like
+        As for `evaluate`.
+    nulls : sequence of such pairs
+        What would be found without clusters; may be empty.
+    shifts : sequence of float
+
+    Returns
+    -------
+    ndarray, shape (shifts, 1 + nulls)
+        Bits per object: first the data, then every null.
+
+    References
+    ----------
+    Document 000, section 6.4.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> X = np.kron(np.eye(2), np.ones((4, 4)))
+    >>> model = gc.CorrelationClustering(2, random_state=0)
+    >>> gc.capacity_by_shift(model, (X, X), [], [-0.5, 0.5]).round(2).tolist()
+    [[1.0], [0.0]]
+    """
+    models = [clone(model).set_params(shift=float(shift)) for shift in shifts]
+    return np.array([[evaluate(one, data).value for data in (pair, *nulls)] for one in models])
+
+
 def make_views(X, protocol, random_state):
     """Views of a table by a protocol: its name, or a callable (X, random_state=) -> Views."""
     if not callable(protocol):

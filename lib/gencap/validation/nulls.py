@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import get_tags
 
-from ..checks import check_integer, check_offered, check_option, check_seed, check_vectors, generator
+from ..checks import check_integer, check_offered, check_option, check_seed, check_similarity, check_vectors, generator
 from ..views.protocols import MEASURES, Views
 from .evaluation import ROUNDING, evaluate_all, make_views
 from .selection import check_model
@@ -43,6 +43,32 @@ def permuted_table(X, *, random_state=None):
     np.float64(6.0)
     """
     return generator(random_state).permuted(check_vectors("X", X), axis=1)
+
+
+def shuffled_graph(X, *, random_state=None):
+    """A graph with the same weights between other pairs of objects: no groups are left.
+
+    Parameters
+    ----------
+    X : array_like, shape (N, N)
+        Symmetric similarities; the diagonal is not used.
+    random_state : int, numpy.random.Generator or None
+
+    Returns
+    -------
+    ndarray, shape (N, N)
+        Diagonal 0.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.shuffled_graph([[0, 1], [1, 0]], random_state=0).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    X = check_similarity("X", X)
+    shuffled, pairs = np.zeros_like(X), np.triu_indices(len(X), 1)
+    shuffled[pairs] = generator(random_state).permuted(X[pairs])
+    return shuffled + shuffled.T
 
 
 def gaussian_table(X, *, random_state=None):

@@ -37,6 +37,31 @@ class Quick(gc.CorrelationClustering):
         return self._descend(X, starts[0][0], unit, np.random.default_rng(seed)), None
 
 
+def test_shuffled_graph_keeps_the_weights_and_no_group():
+    labels = np.arange(30) % 3
+    X = np.where(labels[:, None] == labels, 1.0, -1.0) + np.add.outer(range(30), range(30)) * 1e-3
+    shuffled = gc.shuffled_graph(X, random_state=0)
+    pairs = np.triu_indices(30, 1)
+    assert np.array_equal(shuffled, shuffled.T) and not shuffled.diagonal().any()
+    assert np.sort(shuffled[pairs]) == pytest.approx(np.sort(X[pairs]))
+    inside = shuffled[labels[:, None] == labels].mean()
+    assert abs(inside - X[pairs].mean()) < 0.3 < 1 - inside
+    with pytest.raises(ValueError, match="X"):
+        gc.shuffled_graph(X[:4])
+
+
+def test_capacity_by_shift_is_evaluate_at_every_shift():
+    pair = gc.datasets.planted_correlation_graphs(60, 3, noise=0.4, random_state=0)
+    nulls = [[gc.shuffled_graph(X, random_state=n) for X in pair] for n in range(2)]
+    model, shifts = gc.CorrelationClustering(3, random_state=0), (-1, 0)
+    found = gc.capacity_by_shift(model, pair, nulls, shifts)
+    again = [[evaluate(clone(model).set_params(shift=s), one).value for one in (pair, *nulls)] for s in shifts]
+    assert found.shape == (2, 3) and np.array_equal(found, again) and model.shift == 0
+    assert found[1, 0] > found[1, 1:].max() + 0.5
+    with pytest.raises(ValueError, match="shift"):
+        gc.capacity_by_shift(gc.NormalizedCut(3), pair, [], [0])
+
+
 @pytest.fixture
 def watched(monkeypatch):
     """A model; `shifts` are those it was annealed with, at the `stop`-th of them it is interrupted."""
