@@ -62,10 +62,11 @@ def twin(model):
     >>> gc.twin(gc.CorrelationClustering(random_state=0)).random_state == 0
     False
     """
-    if "random_state" not in model.get_params():
-        return model
-    own = np.random.SeedSequence(check_seed(model.random_state)).generate_state(1)[0]
-    return clone(model).set_params(random_state=int(own))
+    other = clone(model)
+    if "random_state" in model.get_params():
+        own = np.random.SeedSequence(check_seed(model.random_state)).generate_state(1)[0]
+        other.set_params(random_state=int(own))
+    return other
 
 
 def check_model(model, *, relative_shift=None):
