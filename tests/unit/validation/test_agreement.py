@@ -145,7 +145,7 @@ def test_bad_input():
             entropy_bits(p)
     with pytest.raises(ValueError, match="p .*must hold"):
         entropy_bits([])
-    with pytest.raises(ValueError, match="must hold probabilities >= 0"):
+    with pytest.raises(ValueError, match="must hold numbers >= 0"):
         metrics.coclustering([[0.5, 0.6], [0.5, 0.5]])
 
 
