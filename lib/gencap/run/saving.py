@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import re
+import sys
 import warnings
 from pathlib import Path
 
@@ -121,7 +122,8 @@ def shrink(notebook):
         cell.metadata.pop("execution", None)
         for output in cell.get("outputs", []):
             if "text" in output:  # a warning names its file: not where that lies on this machine
-                output["text"] = output["text"].replace(f"{project_folder()}{os.sep}", "")
+                for folder in (sys.prefix, project_folder()):
+                    output["text"] = output["text"].replace(f"{folder}{os.sep}", "")
             if given := output.get("data", {}).get("image/png"):
                 try:
                     flat = on_white(given).quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
