@@ -308,11 +308,14 @@ def run(path, values, progress=None):
         cell = new_code_cell(PythonTranslator.codify(changed), metadata={"tags": ["injected-parameters"]})
         notebook.cells = [*cells[:place], cell, *cells[place:]]
     folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("explorer_*.html"):
+        old.unlink()
     start, error = time.perf_counter(), None
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         claims_file = Path(temporary) / "claims.jsonl"
         others = ", ".join(f"{k}={v!r}" for k, v in changed.items()) if changed.keys() - {"profile"} else ""
         environment = os.environ | {claims.RECORD_FILE: str(claims_file), claims.OTHER_PARAMETERS: others}
+        environment["GENCAP_EXPLORERS"] = str(folder)
         try:
             execute(notebook, path.parent, environment, progress)
         except Exception as raised:  # whatever ended the cells, what was computed is kept

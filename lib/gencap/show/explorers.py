@@ -1,15 +1,21 @@
 """Explorers: sliders that pick from finished results, one picture, one sentence that says what the picture shows.
 
 Everything is computed before the sliders appear; a slider only picks.  The picture is an image widget fed from one
-reused figure, the quickest way to the browser and one that does not flicker.  Sliders work by mouse and by arrow
-keys, the play button lets the first one run by itself.
+reused figure, the quickest way to the browser and one that does not flicker.  A picture is drawn once; while the
+reader looks at one, its neighbours are drawn, as the next key press asks for one of them.  Sliders work by mouse and
+by arrow keys, the play button lets the first one run by itself.  `Explorer.save_html` writes a page without a kernel.
 """
 
+import asyncio
 import base64
+import contextlib
 import html
 import io
 import itertools
+import math
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -18,11 +24,14 @@ from PIL import Image
 from tqdm.auto import tqdm
 
 from ..checks import check_integer, check_option
-from ..resources import require
+from ..resources import replacing, require
 from ..trajectory import Trajectory
 from . import plots
 
-ipywidgets = require("notebooks", "ipywidgets")
+ipywidgets, jinja2 = require("notebooks", "ipywidgets"), require("notebooks", "jinja2")
+_TEMPLATE = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True
+).get_template("explorer.html.j2")
 LARGEST_SCATTER = 1500  # more points take longer to draw than a slider may
 
 
@@ -107,7 +116,7 @@ class Explorer(ipywidgets.VBox):
             if not callable(function):
                 raise TypeError(f"{name} must be callable, got {type(function).__name__}")
         self.axes = {name: _axis(values, name, f"axes[{name!r}]") for name, values in axes.items()}
-        self._canvas, self._places = FigureCanvasAgg(Figure(figsize=size, dpi=100)), []
+        self._canvas, self._places, self._pages = FigureCanvasAgg(Figure(figsize=size, dpi=100)), [], {}
         layout = {"width": f"{100 * size[0]:.0f}px", "max_width": "100%"}
         self.picture = ipywidgets.Image(format="png", layout=layout).add_class("gencap-picture")
         self.text = ipywidgets.HTML().add_class("gencap-text")
@@ -118,7 +127,7 @@ class Explorer(ipywidgets.VBox):
             texts = [value if isinstance(value, str) else format(value, axis.spec) for value in axis.values]
             options = list(zip(texts, range(len(texts)), strict=True))
             row = slider = ipywidgets.SelectionSlider(options=options, description=title, **looks)
-            slider.observe(lambda change: self._selecting or self._update(), "index")
+            slider.observe(lambda change: self._selecting or (self._update(), self._draw_ahead()), "index")
             self.sliders[name] = slider.add_class("gencap-" + name.removeprefix("n_").replace("_", "-"))
             if len(texts) == 1:  # the browser's slider refuses a range without extent
                 row = ipywidgets.Label(f"{title}: {texts[0]}")
@@ -161,38 +170,131 @@ class Explorer(ipywidgets.VBox):
         self._update()
 
     def _update(self):
-        figure, indices = self._canvas.figure, self.indices
         try:
-            figure.clear()
-            figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
-            with plots.style():
-                self._draw(figure, **indices)
-                # Laid out once: finding the places costs half the time, and axes should not jump.
-                if len(figure.axes) != len(self._places):
-                    figure.draw_without_rendering()
-                    self._places = [ax.get_position(original=True) for ax in figure.axes]
-                figure.set_layout_engine("none")
-                for ax, place in zip(figure.axes, self._places, strict=True):
-                    ax.set_position(place)
-                self._canvas.draw()
-            words = self._describe(**indices)
+            self.picture.value, words = self._page(tuple(self.indices.values()))
         except Exception as error:
             # An error behind a slider would only reach the log; the reader shall see that the picture is not current.
             self.text.value = f"<b>Not drawn: {html.escape(str(error))}</b>"
             raise
+        self.text.value = f'<div role="status" aria-live="polite">{html.escape(words)}</div>'
+
+    def _page(self, position):
+        """Picture (PNG) and sentence at a position of the sliders; drawn at the first call."""
+        if position in self._pages:
+            return self._pages[position]
+        figure, indices = self._canvas.figure, dict(zip(self.axes, position, strict=True))
+        figure.clear()
+        figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
+        with plots.style():
+            self._draw(figure, **indices)
+            # Laid out once: finding the places costs half the time, and axes should not jump.
+            if len(figure.axes) != len(self._places):
+                figure.draw_without_rendering()
+                self._places = [ax.get_position(original=True) for ax in figure.axes]
+            figure.set_layout_engine("none")
+            for ax, place in zip(figure.axes, self._places, strict=True):
+                ax.set_position(place)
+            self._canvas.draw()
         # A palette makes the picture four times smaller, on the way to the browser and in the saved notebook.
         pixels = Image.fromarray(np.asarray(self._canvas.buffer_rgba())[:, :, :3])
         buffer = io.BytesIO()
         pixels.quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(buffer, "png")
-        self.picture.value = buffer.getvalue()
-        self.text.value = f'<div role="status" aria-live="polite">{html.escape(words)}</div>'
+        self._pages[position] = buffer.getvalue(), self._describe(**indices)
+        return self._pages[position]
+
+    def _draw_ahead(self):
+        """Draw the neighbours of the present position, one at a time, whenever the kernel has nothing else to do."""
+        here = tuple(self.indices.values())
+        steps = np.vstack([np.eye(len(here), dtype=int), -np.eye(len(here), dtype=int)])
+        sizes = [len(axis.values) for axis in self.axes.values()]
+        near = [tuple(map(int, here + step)) for step in steps if np.all((0 <= here + step) & (here + step < sizes))]
+
+        def draw_next():
+            missing = [position for position in near if position not in self._pages]
+            if missing and here == tuple(self.indices.values()):  # else the slider went on, and so does its own call
+                with contextlib.suppress(Exception):  # shown when the reader comes there
+                    self._page(missing[0])
+                near.remove(missing[0])
+                loop.call_later(0.02, draw_next)
+
+        with contextlib.suppress(RuntimeError):  # no loop: a script, where nobody presses a key
+            loop = asyncio.get_running_loop()
+            loop.call_later(0.02, draw_next)
+
+    def save_html(self, path, *, title="Explorer", limit=3e6):
+        """Write the explorer as one page that needs neither a kernel nor a network.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where the page goes, usually NAME.html.
+        title : str
+            Heading of the page.
+        limit : float
+            Bytes that the page may take.  Where all positions of the sliders are more, every second position of the
+            longest axis is left out until they are not; the page and the returned sentence say so.
+
+        Returns
+        -------
+        str
+            How many pictures the page has, of how many, and its size.
+
+        Raises
+        ------
+        ValueError
+            One picture alone is larger than the limit.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> explorer = Explorer({"rank": [1, 2]}, lambda figure, rank: figure.add_subplot().plot([0, rank]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     explorer.save_html(f"{folder}/rank.html").split(",")[0]
+        '2 of 2 pictures'
+        """
+        start = tuple(self.indices.values())
+        kept = [range(len(axis.values)) for axis in self.axes.values()]
+        offered = math.prod(map(len, kept))
+        # The picture that is shown tells about how many there may be; what is drawn is then measured.
+        while (drawn := math.prod(map(len, kept))) * 4 / 3 * len(self.picture.value) > limit or (
+            len(text := self._html(kept, title)) > limit
+        ):
+            if drawn == 1:
+                raise ValueError(f"limit={limit:g} bytes, one picture alone is larger")
+            longest = max(range(len(kept)), key=lambda i: len(kept[i]))
+            kept[longest] = kept[longest][kept[longest].index(start[longest]) % 2 :: 2]
+        with replacing(path, "w") as stream:
+            stream.write(text)
+        return f"{drawn} of {offered} pictures, {len(text) / 1024:.0f} KB"
+
+    def _html(self, kept, title):
+        """The page with the positions `kept`, a sequence of them for every axis."""
+        here, rows = tuple(self.indices.values()), []
+        for index, positions, slider in zip(here, kept, self.sliders.values(), strict=True):
+            texts = [slider.options[i][0] for i in positions]
+            rows.append({"label": slider.description, "texts": texts, "index": positions.index(index)})
+        pages = [self._page(position) for position in itertools.product(*kept)]
+        pages = [(base64.b64encode(picture).decode("ascii"), words) for picture, words in pages]
+        left_out = math.prod(len(axis.values) for axis in self.axes.values()) - len(pages)
+        return _TEMPLATE.render(title=title, rows=rows, pages=pages, left_out=left_out)
 
     def __repr__(self):
         return f"{type(self).__name__}({', '.join(f'{name}: {len(axis.values)}' for name, axis in self.axes.items())})"
 
     def _repr_mimebundle_(self, **kwargs):
-        """The live view; where there is none (a page that shows saved notebooks), the first picture."""
-        return super()._repr_mimebundle_(**kwargs) | {"image/png": base64.b64encode(self.picture.value).decode("ascii")}
+        """The live view; where there is none (a page that shows saved notebooks), the first picture.
+
+        A folder in the environment variable GENCAP_EXPLORERS (`gencap run` sets it) gets the page of `save_html`, and
+        the notebook's page a frame with it.
+        """
+        picture = base64.b64encode(self.picture.value).decode("ascii")
+        bundle = super()._repr_mimebundle_(**kwargs) | {"image/png": picture}
+        if folder := os.environ.get("GENCAP_EXPLORERS"):
+            name = f"explorer_{len(list(Path(folder).glob('explorer_*.html'))) + 1}.html"
+            self.save_html(Path(folder) / name, limit=1e6)
+            height = 240 + 40 * len(self.axes) + self._canvas.get_width_height()[1]
+            bundle["text/html"] = f'<iframe src="{name}" title="{self!r}" width="100%" height="{height}"></iframe>'
+        return bundle
 
 
 class TemperatureExplorer(Explorer):

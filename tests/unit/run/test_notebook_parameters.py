@@ -87,7 +87,9 @@ def test_a_table_that_is_too_small_is_refused_before_anything_is_computed(tmp_pa
 def test_a_relative_path_that_leads_nowhere_is_shown_as_it_was_taken(tmp_path, monkeypatch, number):
     monkeypatch.chdir(tmp_path)
     path = next(path for path in NOTEBOOKS if path.stem.startswith(str(number)))
-    with pytest.raises(FileNotFoundError, match=re.escape(f"{tmp_path / 'mine.csv'} is no file; accepted is a full path")):
+    with pytest.raises(
+        FileNotFoundError, match=re.escape(f"{tmp_path / 'mine.csv'} is no file; accepted is a full path")
+    ):
         first_cells(path, data="mine.csv")
 
 

@@ -14,7 +14,9 @@ from PIL import Image
 from gencap.resources import project_folder
 from gencap.run.saving import STATE, VIEW, faults, finish_bars, page, save_executed, shrink
 
-NOTEBOOKS = sorted((project_folder() / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = [
+    path for where in ("*", "solutions/*") for path in sorted((project_folder() / "notebooks").glob(f"{where}.ipynb"))
+]
 
 
 def write(path, *sources):

@@ -1,8 +1,10 @@
 """Explorers without a browser: sliders pick, picture and sentence follow, nothing is computed twice or left open."""
 
+import asyncio
 import base64
 import html
 import io
+import json
 import re
 import time
 from functools import cache
@@ -114,6 +116,103 @@ def test_no_pyplot_figure_is_opened():
     run = make_run()
     TemperatureExplorer((run, make_capacity(run))).select(temperature=0)
     assert pyplot.get_fignums() == before
+
+
+def test_a_picture_is_drawn_once():
+    drawn = []
+    explorer = Explorer({"rank": [1, 2]}, lambda figure, rank: drawn.append(rank))
+    for rank in (1, 0, 1):
+        explorer.select(rank=rank)
+    assert drawn == [0, 1]
+
+
+def test_neighbours_are_drawn_while_nothing_else_is_to_do():
+    drawn = []
+
+    async def look():
+        explorer = Explorer(
+            {"rank": range(5), "noise": range(2)}, lambda figure, **at: drawn.append(tuple(at.values()))
+        )
+        await asyncio.sleep(0.2)
+        assert drawn == [(0, 0)]  # before the first key press nobody may ever look
+        explorer.sliders["rank"].index = 2
+        assert drawn[1:] == [(2, 0)]
+        while len(drawn) < 5:
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.2)
+        assert sorted(drawn[2:]) == [(1, 0), (2, 1), (3, 0)]
+        explorer.sliders["rank"].index = 3
+        explorer.sliders["rank"].index = 4  # the slider went on: what was near before is not drawn any more
+        await asyncio.sleep(0.5)
+        assert sorted(drawn[5:]) == [(4, 0), (4, 1)]
+
+    asyncio.run(asyncio.wait_for(look(), 60))
+
+
+def test_an_error_ahead_waits_for_the_reader():
+    def draw(figure, rank):
+        if rank == 2:
+            raise RuntimeError("no rank 2")
+
+    async def look():
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: problems.append(context))
+        explorer = Explorer({"rank": range(3)}, draw)
+        explorer.sliders["rank"].index = 1
+        await asyncio.sleep(0.5)
+        assert problems == [] and "no rank" not in explorer.text.value
+        with pytest.raises(RuntimeError, match="no rank 2"):
+            explorer.select(rank=2)
+
+    problems = []
+    asyncio.run(asyncio.wait_for(look(), 60))
+
+
+def saved(explorer, path, **options):
+    """The sentence of `save_html`, the axes' texts and the (picture, words) in the page."""
+    said = explorer.save_html(path, **options)
+    text = path.read_text("utf-8")
+    axes, pages = (json.loads(re.search(f"const {name} = (.*);", text)[1]) for name in ("axes", "pages"))
+    return said, axes, [(base64.b64decode(picture), words) for picture, words in pages]
+
+
+def test_saved_page_has_every_picture_in_order(tmp_path):
+    axes = {"rank": Axis([1, 2, 4], "rank", "</script>"), "noise": [0.0, 0.5]}
+    explorer = Explorer(axes, line, lambda rank, noise: f"rank {rank} & <noise> {noise}", start={"rank": 1})
+    said, texts, pages = saved(explorer, tmp_path / "all.html", title="Ranks & noise")
+    assert said.startswith("6 of 6 pictures, ")
+    assert texts == [["1", "2", "4"], ["0", "0.5"]]
+    for (rank, noise), (picture, sentence) in zip(np.ndindex(3, 2), pages, strict=True):
+        explorer.select(rank=rank, noise=noise)
+        assert (picture, sentence) == (explorer.picture.value, words(explorer))
+    text = (tmp_path / "all.html").read_text("utf-8")
+    assert "<h1>Ranks &amp; noise</h1>" in text and "rank (&lt;/script&gt;)" in text
+    assert text.count("</script>") == 1 and "http" not in text and "left out" not in text
+    assert re.findall('value="(.)"', text) == ["1", "0"]
+
+
+def test_saved_page_is_thinned_around_the_position_shown(tmp_path):
+    axes = {"rank": range(9), "noise": range(3)}
+    explorer = Explorer(axes, line, lambda rank, noise: f"{rank} {noise}", start={"rank": 3, "noise": 1})
+    whole = explorer.save_html(tmp_path / "whole.html")
+    assert whole.startswith("27 of 27")
+    size = (tmp_path / "whole.html").stat().st_size
+    said, texts, pages = saved(explorer, tmp_path / "page.html", limit=0.6 * size)
+    assert texts == [["1", "3", "5", "7"], ["0", "1", "2"]] and said.startswith("12 of 27 pictures, ")
+    assert [sentence for _, sentence in pages] == [f"{rank} {noise}" for rank in (1, 3, 5, 7) for noise in range(3)]
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert "15 positions of the sliders are left out" in text and len(text) <= 0.6 * size
+    with pytest.raises(ValueError, match="limit=100 bytes, one picture alone is larger"):
+        explorer.save_html(tmp_path / "none.html", limit=100)
+    assert not (tmp_path / "none.html").exists()
+
+
+def test_the_runner_gets_a_page_of_every_explorer(tmp_path, monkeypatch):
+    explorer = Explorer({"rank": [1, 2, 4]}, line)
+    assert "text/html" not in explorer._repr_mimebundle_()
+    monkeypatch.setenv("GENCAP_EXPLORERS", str(tmp_path))
+    for name in ("explorer_1.html", "explorer_2.html"):
+        assert f'<iframe src="{name}" title="Explorer(rank: 3)"' in explorer._repr_mimebundle_()["text/html"]
+        assert (tmp_path / name).stat().st_size < 1e6
 
 
 def test_drawing_is_quick_enough_for_a_slider():
