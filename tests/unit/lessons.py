@@ -31,8 +31,6 @@ MEDIAN, LONGEST, COLUMNS, DPI, BYTES = 4, 12, 88, 110, 500_000
 VIEW = "application/vnd.jupyter.widget-view+json"
 Violation = namedtuple("Violation", "cell rule sentence")
 
-Violation = namedtuple("Violation", "cell rule sentence")
-
 _MATHS = r"\$\$.*?\$\$|\\begin\{(\w+\*?)\}.*?\\end\{\1\}|\$[^$\n]+(?:\n[^$\n]+)*\$"
 _ASIDE = rf"(?s:```.*?```|`[^`]*`|{_MATHS})|!?\[[^\]]*\]\([^)]*\)|<[^>]+>|https?://\S+|(?i:doi|arxiv):\S+"
 _PLACE = r"\b(?:(?:Eq|Fig)s?\.|(?:Equation|Figure|Table|Algorithm|Exercise|[Cc]hapter|[Ss]ection|[Ll]esson)s?)"
