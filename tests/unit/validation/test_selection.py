@@ -277,3 +277,13 @@ def test_two_measurements_are_not_split_alike_by_a_common_start():
 
     gc.instability(Seen(3, n_init=1, random_state=0), *pair, random_state=0)
     assert len(seeds) == len(set(seeds)) == 2
+
+
+@pytest.mark.parametrize("model", [gc.DominantSets(2), gc.CorrelationClustering(2, random_state=0)])
+def test_a_twin_is_another_object(model):
+    """Also without a random state: two fits of one object would be one result, seen twice."""
+    other = gc.twin(model)
+    assert other is not model and type(other) is type(model)
+    assert {k: v for k, v in other.get_params().items() if k != "random_state"} == {
+        k: v for k, v in model.get_params().items() if k != "random_state"
+    }
