@@ -183,7 +183,7 @@ OF_NO_ROOM = {  # tests of more than a room
     "models/test_contract.py": "all models",
     "run/test_notebook_parameters.py": "notebooks",
     "run/test_notebook_series.py": "notebook 15",
-    "run/test_notebook_yeast.py": "notebook 16",
+    "run/test_notebook_yeast.py": "notebook 19",
     "validation/test_noise.py": "every way to a capacity",
     "validation/test_transfer_graphs.py": "half of validation.transfer",
     "validation/test_transfer_vectors.py": "half of validation.transfer",

@@ -1,4 +1,4 @@
-"""Notebook 16: the claims that need hours on 2467 genes are decided on a few; what is finished is not done again."""
+"""Lesson 19: the claims that need hours on 2467 genes are decided on a few; what is finished is not done again."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ import pytest
 import gencap as gc
 from gencap.run import claims
 
-NOTEBOOK = Path(__file__).parents[3] / "notebooks" / "16_gene_expression_yeast.ipynb"
+NOTEBOOK = Path(__file__).parents[3] / "notebooks" / "19_where_do_2_76_bits_come_from.ipynb"
 NEEDED = ("cell-2", "c64b2e09")  # imports and settings
 
 SHORTER = {
