@@ -43,7 +43,7 @@ def test_the_smallest_number_within_tolerance_wins():
 @pytest.mark.parametrize("paired", [False, True])
 def test_second_set_gets_the_grid_and_if_asked_the_start(paired, monkeypatch):
     calls = []
-    monkeypatch.setattr("gencap.validation.selection.clone", lambda model: Staged(calls=calls))
+    monkeypatch.setattr("gencap.validation.selection.clone", lambda model: Staged(model.n_clusters, calls=calls))
     X = np.zeros((12, 1))
     selection = gc.select_n_clusters(Staged(), X, X, [3], paired_start=paired, progress=False)
     assert calls == [(3, False, False), (3, True, paired)]
