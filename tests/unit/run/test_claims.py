@@ -18,8 +18,10 @@ from gencap.run import claims
 
 ROOT = Path(__file__).parents[3]
 GIVEN = ("id", "source", "place", "statement", "quantity", "published", "how_compared")
-# Of the statements and their rules as they were handed over: they are never changed to fit a result.
-HANDED_OVER = "9c7352fb8c93b036eed23d5e1a0096fd51c3098ecdc7941f2655b0c138b89b07"
+# Of the statements and their rules as they were handed over, and of the longer rules that the rows of document 001 got
+# before their first run: they are never changed to fit a result.
+HANDED_OVER = "5a23eca8c1b73cbf94b54d40a553a54397ddb887a17047f901b3e9ddf670dba9"
+RULES_001 = "be4d4ad0605891e63b40e986bb645e3c752e7372dbd0a1ab5bd152d2732fda28"
 
 
 @pytest.fixture
@@ -36,13 +38,20 @@ def given_columns(rows):
     return [[row[column] for column in GIVEN] for row in rows]
 
 
+def fingerprint(rows):
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+
+
 def test_statements_and_rules_are_those_handed_over():
     rows = given_columns(claims.published().values())
-    assert hashlib.sha256(json.dumps(rows).encode()).hexdigest() == HANDED_OVER
+    own = [row.pop() for row in rows if row[0].startswith("nr-")]
+    assert fingerprint(rows) == HANDED_OVER
+    assert len(own) == 18 and fingerprint(own) == RULES_001
     beside = ROOT.parent / "shared" / "published" / "claims.csv"
     if beside.is_file():
         with beside.open(encoding="utf-8", newline="") as stream:
-            assert rows == given_columns(csv.DictReader(stream))
+            handed = given_columns(csv.DictReader(stream))
+        assert rows == [row[:-1] if row[0].startswith("nr-") else row for row in handed]
 
 
 def test_the_ledger_has_every_published_statement_once_and_knows_how_to_decide_it():
