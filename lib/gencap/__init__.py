@@ -9,7 +9,8 @@ __version__ = "0.1.0"
 
 # Rooms and the names that they give to the package; NAME= is the room itself as gc.NAME.
 _NAMES = """checks checks= profile; resources resources=; trajectory trajectory= Trajectory; datasets datasets=;
-    models.base ClusteringModel; models.centroid AnnealedKMeans; models.cuts AdaptiveRatioCut NormalizedCut;
+    models.base ClusteringModel; models.bottleneck ConditionalBottleneck InformationBottleneck MixtureModel
+    SideInformationBottleneck; models.centroid AnnealedKMeans; models.cuts AdaptiveRatioCut NormalizedCut;
     models.dominant DominantSets replicator_dynamics; models.pairwise PairwiseClustering;
     models.quadratic CorrelationClustering MaxCut MinCut; models.roles NoisyOrFactorization;
     models.similarity RestartWarning SimilarityClustering; models.spectrum top_eigenvalue;

@@ -13,12 +13,14 @@ data.
 """
 
 import copy
+import inspect
 import sys
 import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..checks import check_labels, check_n_clusters, check_unmasked, object_names
@@ -65,6 +67,12 @@ def follow(betas, settle, cost, dtype=np.float64, hot_first=False):
             known = labels, cost(labels)
         costs[t] = known[1]
     return dict(betas=betas, probabilities=probabilities, potentials=potentials, costs=costs, converged=converged)
+
+
+def _taken(method, per_object):
+    """Those of the arrays that a method takes."""
+    names = inspect.signature(method).parameters
+    return {name: values for name, values in per_object.items() if name in names}
 
 
 class ClusteringModel(ClusterMixin, BaseEstimator):
@@ -118,19 +126,21 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         if not reset:
             check_is_fitted(self)
         check_unmasked(name, X)
-        sparse = "csr" if self._pairwise else False
+        sparse = "csr" if self._pairwise or get_tags(self).input_tags.sparse else False
         return validate_data(self, X, accept_sparse=sparse, dtype=np.float64, order="C", reset=reset)
 
     def _unit(self, X):
         return 1.0
 
-    def unit(self, X):
+    def unit(self, X, **per_object):
         """Inverse temperature at which the clusters of X begin to differ: the unit of the default grid.
 
         Parameters
         ----------
         X : array_like or scipy.sparse matrix
             As for `anneal`.
+        **per_object : array_like, shape (N, ...)
+            As for `anneal`; what the unit does not depend on is left out.
 
         Returns
         -------
@@ -138,9 +148,9 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         """
         with one_thread():
             model, X = self._prepared(X)
-            return model._unit(X)
+            return model._unit(X, **_taken(model._unit, per_object))
 
-    def cost(self, labels, X):
+    def cost(self, labels, X, **per_object):
         """Exact cost of a hard labelling; needs no fit, and an empty cluster costs nothing.
 
         Parameters
@@ -149,6 +159,8 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
             Values in 0..n_clusters-1.
         X : array_like or sparse matrix
             The data, as `anneal` takes them.
+        **per_object : array_like, shape (N, ...)
+            As for `anneal`; what the cost does not depend on is left out.
 
         Returns
         -------
@@ -161,7 +173,8 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         """
         X = self._exact(X)
         n_clusters = check_n_clusters(self.n_clusters, X.shape[0])
-        return self._labels_cost(check_labels("labels", labels, X.shape[0], n_clusters), X)
+        labels = check_labels("labels", labels, X.shape[0], n_clusters)
+        return self._labels_cost(labels, X, **_taken(self._labels_cost, per_object))
 
     def anneal(self, X, betas=None, init=None, **per_object):
         """Anneal on X and return the run.
