@@ -108,7 +108,7 @@ class _State:
     def _regressed(self, v):
         """The same for residuals of the regression, through its hat matrices."""
         model = self.single
-        mean, variance = model._expected(model.design @ model.coefficients[0].T)
+        mean, variance = model.expected(model.design @ model.coefficients[0].T)
         left = (model.factor * self.F - mean if self.family != "gaussian" else self.F - mean) / model.factor
         bend = np.einsum("im,id,ie->mde", variance / model.factor, model.design, model.design, optimize=True)
         if self.family == "gaussian":
@@ -344,9 +344,10 @@ class Bottleneck(ClusteringModel):
         inner, outer = (np.ascontiguousarray(each) for each in (sums.swapaxes(0, 1), sums.sum(axis=0)))
         held = [np.stack([s, np.where(s > 1e-12, s * np.log(np.maximum(s, 1e-300)), 0.0)]) for s in (inner, outer)]
         rows, path, counts = as_rows(state.F, self.features), [], np.ascontiguousarray(n.T)
+        own = state.groups, labels, state.fixed < 0
         for _ in range(PASSES):
-            moved = kernels.sequential_pass(state.back[rng.permutation(N)], *rows, state.groups, labels, state.fixed < 0, *held,
-                                            counts, state.weights, FAMILIES[self.features])  # fmt: skip
+            order = state.back[rng.permutation(N)]
+            moved = kernels.sequential_pass(order, *rows, *own, *held, counts, state.weights, FAMILIES[self.features])
             path.append(labels.copy())
             if not moved:
                 break

@@ -135,8 +135,8 @@ class Regression:
             start[:, -1] = np.log(mean) - (np.log1p(-mean) if family == "bernoulli" else 0)
         self.coefficients = np.tile(start, (n_clusters, 1, 1))
 
-    def _expected(self, eta):
-        """Mean and variance at linear predictors."""
+    def expected(self, eta):
+        """Mean and variance of features at linear predictors eta (N, m)."""
         if self.family == "gaussian":
             return eta, np.ones_like(eta)
         if self.family == "bernoulli":
@@ -150,7 +150,7 @@ class Regression:
         penalty = RIDGE * np.eye(self.design.shape[1])
         for k, weights in enumerate(P.T):
             for _ in range(1 if self.family == "gaussian" else steps):
-                mean, variance = self._expected(self.design @ self.coefficients[k].T)
+                mean, variance = self.expected(self.design @ self.coefficients[k].T)
                 slope = (weights[:, None] * (self.factor * self.F - mean)).T @ self.design - RIDGE * self.coefficients[
                     k
                 ]
