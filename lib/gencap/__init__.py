@@ -15,7 +15,8 @@ _NAMES = """checks checks= profile; resources resources=; trajectory trajectory=
     models.quadratic CorrelationClustering MaxCut MinCut; models.roles NoisyOrFactorization;
     models.similarity RestartWarning SimilarityClustering; models.spectrum top_eigenvalue;
     run.claims claims=; show.explorers widgets=; show.plots plots=; theory.coding coding=; theory.phases phases=;
-    theory.rank rank=; theory.codes kary_capacity kary_information kary_optimal_beta shannon_capacity;
+    theory.rank rank=; theory.rate RateDistortion information_plane rate_distortion;
+    theory.codes kary_capacity kary_information kary_optimal_beta shannon_capacity;
     validation.agreement metrics= align_labels; validation.capacity Capacity generalization_capacity hamming_capacity;
     validation.comparison Comparison compare_models; validation.criteria Gap aic bic compare_criteria
     description_length effective_dimension gap_statistic kmeans_bic; validation.evaluation capacity_by_shift evaluate;

@@ -8,6 +8,7 @@ Loaders return a scikit-learn `Bunch`; those of gene expression live in `express
 and where they are found (see `sources`).
 """
 
+from .crossed import *  # noqa: F403
 from .expression import load_expression as load_expression
 from .generators import *  # noqa: F403
 from .loaders import *  # noqa: F403
