@@ -10,7 +10,7 @@ counts, bits = gc.datasets.crossed_counts, gc.datasets.crossed_bits
 
 
 def test_counts_have_the_expected_shares():
-    plane = counts(60_000, 20, 3, orthogonality=0.75, random_state=0)
+    plane = counts(60_000, 3, total=20, orthogonality=0.75, random_state=0)
     assert plane.data.shape == (60_000, 3) and (plane.data.sum(axis=1) == 20).all()
     for a in range(3):
         for b in range(3):
@@ -22,7 +22,7 @@ def test_counts_have_the_expected_shares():
 
 
 def test_without_orthogonality_both_dimensions_tell_the_first_labelling():
-    plane = counts(5000, 200, 4, orthogonality=0.0, random_state=1)
+    plane = counts(5000, 4, total=200, orthogonality=0.0, random_state=1)
     for column in (0, 1):
         assert stats.spearmanr(plane.data[:, column], plane.labels[:, 0])[0] > 0.95
     assert abs(stats.spearmanr(plane.data[:, 1], plane.labels[:, 1])[0]) < 0.05
@@ -40,12 +40,12 @@ def bayes(data, labels, features, column, flip):
 
 @pytest.mark.parametrize(("K", "expected"), [(2, 0.972), (3, 0.907), (4, 0.792)])
 def test_the_best_precision_is_the_ceiling_of_the_published_tables(K, expected):
-    made = bits(40_000, K, (10, 4), random_state=0)
+    made = bits(40_000, K, features=(10, 4), random_state=0)
     assert bayes(made.data, made.labels, made.features, 1, 0.1) == pytest.approx(expected, abs=0.006)
 
 
 def test_bits_without_flips_are_blocks():
-    made = bits(50, 3, (6, 3, 4), flip=0.0, random_state=2)
+    made = bits(50, 3, features=(6, 3, 4), flip=0.0, random_state=2)
     assert made.data.shape == (50, 13) and made.labels.shape == (50, 3) and set(np.unique(made.data)) == {0.0, 1.0}
     for column, m in enumerate((6, 3, 4)):
         own = made.data[:, made.features == column]
@@ -56,7 +56,7 @@ def test_bits_without_flips_are_blocks():
 
 
 def test_flips_have_their_share():
-    clean, noisy = (bits(4000, 2, (4, 4), flip=flip, random_state=3) for flip in (0.0, 0.2))
+    clean, noisy = (bits(4000, 2, features=(4, 4), flip=flip, random_state=3) for flip in (0.0, 0.2))
     np.testing.assert_array_equal(clean.labels, noisy.labels)
     assert (clean.data != noisy.data).mean() == pytest.approx(0.2, abs=0.01)
 
@@ -72,7 +72,7 @@ def test_the_same_seed_gives_the_same_set():
     ("make", "words", "message"),
     [
         (counts, {"n_objects": 0}, "n_objects=0"),
-        (counts, {"n_draws": 0}, "n_draws=0"),
+        (counts, {"total": 0}, "total=0"),
         (counts, {"n_clusters": 1}, "n_clusters=1"),
         (counts, {"orthogonality": 1.5}, "orthogonality=1.5"),
         (counts, {"random_state": -1}, "random_state=-1"),
