@@ -25,6 +25,7 @@ PARTS = {
     "Graphs and similarities": range(9, 15),
     "Real data": (15, 16, 19),
     "Other yardsticks": (17,),
+    "Non-redundant clustering": range(20, 26),
 }
 HEADER = ("You will find out.", "You need.", "You will be able to", "Minutes.", "Source.", "Part.")
 MEDIAN, LONGEST, COLUMNS, DPI, BYTES = 4, 12, 88, 110, 500_000

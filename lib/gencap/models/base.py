@@ -218,9 +218,10 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         run.objects, run.capacity_entropy = object_names(X), self.capacity_entropy
         if not run.converged.all():
             found = f"{type(self).__name__} did not settle at {np.count_nonzero(~run.converged)} of {run.n_steps}"
+            instead = ", or sample with inference='gibbs'" if hasattr(self, "inference") else ""
             warn_caller(f"{found} temperatures within the limit of sweeps (Trajectory.converged says at which): close "
-                        "to a transition their probabilities are not those of a fixed point; leave these betas out, or "
-                        "sample with inference='gibbs'", ConvergenceWarning)  # fmt: skip
+                        "to a transition their probabilities are not those of a fixed point; leave these betas out"
+                        f"{instead}", ConvergenceWarning)  # fmt: skip
         return run
 
     def fit(self, X, y=None, **per_object):

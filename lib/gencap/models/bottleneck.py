@@ -43,8 +43,8 @@ from .features import FAMILIES, Regression, as_rows, check_features, dense, natu
 ALGORITHMS = ("annealed", "iterative", "sequential", "agglomerative")
 LOW, HIGH, STEPS = 0.8, 100.0, 44  # of the default grid, in units of the first split
 PRIOR = 1e-9  # objects; keeps the logarithm of an empty cell finite
-PERTURBATION = 1e-2  # of the memberships from one temperature to the next; coincident clusters would never part
-TOLERANCE, MAX_SWEEPS = 1e-3, 300
+PERTURBATION = 5e-2  # of the memberships from one temperature to the next; coincident clusters would never part
+TOLERANCE, MAX_SWEEPS = 1e-4, 3000  # largest change of a membership that counts as none
 PASSES = 100  # of the sequential algorithm, which ends when nothing moves
 CERTAIN = 700.0  # potential times beta of the clusters that a labelled object is not in
 
