@@ -5,7 +5,8 @@ A model gives
 * `_prepared(X)`: a copy of itself that may carry what was taken off the data, and the data as its loops take them;
 * `_unit(X)`: the inverse temperature at which its clusters begin to differ, of prepared data;
 * `_anneal(X, betas, init)`: its `Trajectory` on prepared data; per-object arrays it knows are further arguments;
-* `_labels_cost(labels, X)`: the exact cost of hard labels, of the checked data that `_exact(X)` returns;
+* `_labels_cost(labels, X)`: the exact cost of hard labels, of the checked data that `_exact(X)` returns; per-object
+  arrays that it depends on are further arguments;
 * `potentials(X_new)`: what an object not seen before would cost in each cluster of the fitted solution.
 
 Validation, pictures and explorers call the public methods of `ClusteringModel` only, and ask its tags for the kind of
@@ -13,6 +14,7 @@ data.
 """
 
 import copy
+import inspect
 import sys
 import warnings
 
@@ -140,7 +142,7 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
             model, X = self._prepared(X)
             return model._unit(X)
 
-    def cost(self, labels, X):
+    def cost(self, labels, X, **per_object):
         """Exact cost of a hard labelling; needs no fit, and an empty cluster costs nothing.
 
         Parameters
@@ -149,6 +151,8 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
             Values in 0..n_clusters-1.
         X : array_like or sparse matrix
             The data, as `anneal` takes them.
+        **per_object : array_like, shape (N, ...)
+            As for `anneal`; what the cost does not depend on is left aside.
 
         Returns
         -------
@@ -161,7 +165,9 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         """
         X = self._exact(X)
         n_clusters = check_n_clusters(self.n_clusters, X.shape[0])
-        return self._labels_cost(check_labels("labels", labels, X.shape[0], n_clusters), X)
+        taken = {name: values for name, values in per_object.items()
+                 if name in inspect.signature(self._labels_cost).parameters}  # fmt: skip
+        return self._labels_cost(check_labels("labels", labels, X.shape[0], n_clusters), X, **taken)
 
     def anneal(self, X, betas=None, init=None, **per_object):
         """Anneal on X and return the run.
