@@ -30,10 +30,7 @@ def best_probability(ones, mass, offset, slope, t):
         value = ones - mass * t + (offset + slope * t) * t * (1 - t)
         if value == 0:  # also where nothing depends on t: a cluster without objects or penalty stays
             return t
-        if value > 0:
-            low = t
-        else:
-            high = t
+        low, high = (t, high) if value > 0 else (low, t)
         rise = -mass + (offset + slope * t) * (1 - 2 * t) + slope * t * (1 - t)
         following = t - value / rise if rise < 0 else low
         if not low < following < high:
@@ -63,7 +60,7 @@ def _move(ones, mass, theta, k, j, D, v, mean, own, shared):
 
 @njit(cache=True, fastmath=FAST, inline="always")
 def _weigh(scores, shares, totals, i):
-    """Shares exp(scores - largest) of object i and their sum; returns the largest score, which is taken off."""
+    """Shares exp(scores - largest) of object i and their sum; the largest score is taken off all of them."""
     top = scores[0, i]
     for k in range(1, scores.shape[0]):
         top = max(top, scores[k, i])
@@ -72,24 +69,16 @@ def _weigh(scores, shares, totals, i):
         scores[k, i] -= top
         shares[k, i] = np.exp(scores[k, i])
         totals[i] += shares[k, i]
-    return top
 
 
 @njit(cache=True, fastmath=FAST)
 def expect(columns, theta, temperature, scores, shares, totals):
-    """Expectation: shares over totals are the probabilities p(y_i | k)^(1/T) / sum, of clusters equally likely before.
-
-    Returns
-    -------
-    float, T sum_i log mean_k p(y_i | k)^(1/T)
-    """
+    """Expectation: shares over totals are p(y_i | k)^(1/T) / sum, the probabilities of equally likely clusters."""
     scores[:] = np.dot(np.log(theta / (1 - theta)), columns)
     for k in range(len(theta)):
         scores[k] = (scores[k] + np.log1p(-theta[k]).sum()) / temperature
-    value = 0.0
     for i in range(columns.shape[1]):
-        value += _weigh(scores, shares, totals, i) + np.log(totals[i] / len(theta))
-    return temperature * value
+        _weigh(scores, shares, totals, i)
 
 
 @njit(cache=True, fastmath=FAST)
@@ -129,10 +118,7 @@ def partial_sweep(columns, theta, D, v, mean, own, shared, temperature, scores, 
             totals[:] = shares[0]
             for other in range(1, n_clusters):
                 totals += shares[other]
-            lost = 0
             for i in range(n_objects):
-                lost += shares[k, i] < 1e-200 or not 1e-100 < totals[i] < 1e100
-            for i in range(n_objects * (lost > 0)):
                 if shares[k, i] < 1e-200 or not 1e-100 < totals[i] < 1e100:
                     _weigh(scores, shares, totals, i)
 

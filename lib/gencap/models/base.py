@@ -21,6 +21,7 @@ import warnings
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..checks import check_labels, check_n_clusters, check_unmasked, object_names
@@ -120,7 +121,7 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         if not reset:
             check_is_fitted(self)
         check_unmasked(name, X)
-        sparse = "csr" if self._pairwise else False
+        sparse = "csr" if get_tags(self).input_tags.sparse else False
         return validate_data(self, X, accept_sparse=sparse, dtype=np.float64, order="C", reset=reset)
 
     def _unit(self, X):

@@ -29,7 +29,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import checks
 from ..kernels import constrained as kernels
@@ -102,8 +102,7 @@ def lower_bound(coincidence, index):
 
 def upper_slope(n_outcomes):
     """S_d of the parabola ln d - S_d (IC - 1/d) above the entropy of d >= 2 outcomes."""
-    d = n_outcomes
-    return 1.0 if d == 2 else (d - 1) * np.log(d - 1) / (d - 2)
+    return 1.0 if n_outcomes == 2 else (n_outcomes - 1) * np.log(n_outcomes - 1) / (n_outcomes - 2)
 
 
 class ConstrainedModelClustering(ClusteringModel):
@@ -163,9 +162,8 @@ class ConstrainedModelClustering(ClusteringModel):
 
     _positive_only = True
 
-    def __init__(
-        self, n_clusters=2, update="batch", annealed=True, penalty=10.0, rate=0.8, n_init=1, random_state=None
-    ):
+    def __init__(self, n_clusters=2, update="batch", annealed=True, penalty=10.0, rate=0.8, n_init=1,
+                 random_state=None):  # fmt: skip
         self.n_clusters, self.update, self.annealed, self.penalty = n_clusters, update, annealed, penalty
         self.rate, self.n_init, self.random_state = rate, n_init, random_state
 
@@ -191,9 +189,7 @@ class ConstrainedModelClustering(ClusteringModel):
         return 1 / np.linalg.norm(correlations, 2) if varying.any() else 1.0
 
     def _labels_cost(self, labels, X, known=None):
-        return self._cost(labels, X, *_tables(X, _groups(known, len(X))))
-
-    def _cost(self, labels, X, D, r):
+        D, r = _tables(X, _groups(known, len(X)))
         members = one_hot(labels, self.n_clusters)
         members = members[:, members.any(axis=0)]
         size, (n_features, n_known) = members.sum(axis=0), D.shape
@@ -207,24 +203,23 @@ class ConstrainedModelClustering(ClusteringModel):
     def _anneal(self, X, betas, init, known=None):
         if init is not None:
             raise ValueError("init must be None: a run starts from random assignments")
-        n_features, tables = X.shape[1], _tables(X, _groups(known, len(X)))
+        n_features, known = X.shape[1], _groups(known, len(X))
         if betas is None:
             steps = np.log(COLDEST / n_features) / np.log(self.rate) + 1e-9 if self.annealed else 0
             betas = self.rate ** -np.arange(np.floor(steps) + 1) / (n_features if self.annealed else 1)
         betas, unit = check_betas(betas), self._unit(X)
         seeds = np.random.SeedSequence(checks.check_seed(self.random_state)).spawn(self.n_init)
-        runs = (self._run(X, betas, tables, unit, np.random.default_rng(seed)) for seed in seeds)
+        runs = (self._run(X, betas, known, unit, np.random.default_rng(seed)) for seed in seeds)
         run = min(runs, key=lambda run: run.costs[-1])
         _tell_unused(type(self).__name__, run.labels(), self.n_clusters)
         return run
 
-    def _run(self, X, betas, tables, unit, rng):
-        (n_objects, n_known), (D, r) = (len(X), tables[0].shape[1]), tables
-        index, columns = self.n_clusters * n_known, np.ascontiguousarray(X.T)
-        pull = 2 * self.penalty * n_objects / self.n_clusters
+    def _run(self, X, betas, known, unit, rng):
+        (D, r), columns = _tables(X, known), np.ascontiguousarray(X.T)
+        pull, index = 2 * self.penalty * len(X) / self.n_clusters, self.n_clusters * len(r)
         own = pull * (index + 1) * index * np.log1p(1 / index) / self.n_clusters
-        shared = pull * upper_slope(n_known)
-        drawn = rng.dirichlet(np.ones(self.n_clusters), n_objects)
+        shared = pull * upper_slope(len(r))
+        drawn = rng.dirichlet(np.ones(self.n_clusters), len(X))
         theta, path, sweeps, sure = drawn.T @ X / drawn.sum(axis=0)[:, None], [], 0, False
 
         def cool(t):
@@ -241,7 +236,7 @@ class ConstrainedModelClustering(ClusteringModel):
             path.append(theta)
             return h, settled
 
-        steps = follow(betas, cool, lambda labels: self._cost(labels, X, D, r), hot_first=True)
+        steps = follow(betas, cool, lambda labels: self._labels_cost(labels, X, known), hot_first=True)
         return Trajectory(**steps, centroids=path, unit=unit, n_iter=sweeps, learned={"cluster_centers_": theta})
 
     def potentials(self, X_new):
@@ -457,13 +452,6 @@ class ConditionalEnsemble(ClusteringModel):
         tags.input_tags.sparse = self.base is None or get_tags(self.base).input_tags.sparse
         return tags
 
-    def _checked(self, name, X, reset=False):
-        if not reset:
-            check_is_fitted(self)
-        checks.check_unmasked(name, X)
-        sparse = "csr" if get_tags(self).input_tags.sparse else False
-        return validate_data(self, X, accept_sparse=sparse, dtype=np.float64, order="C", reset=reset)
-
     def _exact(self, X):
         if self.base is not None and not (hasattr(self.base, "fit") and hasattr(self.base, "get_params")):
             raise TypeError(f"base must be an estimator with fit and get_params or None, got {self.base!r}")
@@ -516,9 +504,8 @@ class ConditionalEnsemble(ClusteringModel):
         labels = base.fit_predict(X)
         names = np.unique(labels[labels >= 0])
         if not names.size:
-            raise ValueError(
-                f"base {type(base).__name__} found no cluster among {len(labels)} objects of a known group"
-            )
+            found = f"base {type(base).__name__} found no cluster"
+            raise ValueError(f"{found} among {len(labels)} objects of a known group, accepted are one or more")
         means = np.vstack([np.asarray(X[labels == name].mean(axis=0)).reshape(1, -1) for name in names])
         return KNeighborsClassifier(1, algorithm="brute").fit(means, names)
 
