@@ -5,7 +5,8 @@ A model gives
 * `_prepared(X)`: a copy of itself that may carry what was taken off the data, and the data as its loops take them;
 * `_unit(X)`: the inverse temperature at which its clusters begin to differ, of prepared data;
 * `_anneal(X, betas, init)`: its `Trajectory` on prepared data; per-object arrays it knows are further arguments;
-* `_labels_cost(labels, X)`: the exact cost of hard labels, of the checked data that `_exact(X)` returns;
+* `_labels_cost(labels, X)`: the exact cost of hard labels, of the checked data that `_exact(X)` returns; per-object
+  arrays that it depends on are further arguments;
 * `potentials(X_new)`: what an object not seen before would cost in each cluster of the fitted solution.
 
 Validation, pictures and explorers call the public methods of `ClusteringModel` only, and ask its tags for the kind of
@@ -126,7 +127,7 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         if not reset:
             check_is_fitted(self)
         check_unmasked(name, X)
-        sparse = "csr" if self._pairwise or get_tags(self).input_tags.sparse else False
+        sparse = "csr" if get_tags(self).input_tags.sparse else False
         return validate_data(self, X, accept_sparse=sparse, dtype=np.float64, order="C", reset=reset)
 
     def _unit(self, X):

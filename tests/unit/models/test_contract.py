@@ -9,6 +9,7 @@ import inspect
 import pickle
 import pkgutil
 import warnings
+from functools import cache
 
 import joblib
 import numpy as np
@@ -53,19 +54,21 @@ DATA = {  # what a tag cannot say
     - 0.6 * (1 - np.eye(N_OBJECTS)),  # without a shift the cut of positive weights is one cluster
     "MaxCut": (GROUP[:, None] != GROUP) + SIMILARITIES % 0.3,  # clusters of objects that are not alike
     "NoisyOrFactorization": BITS,
+    "ConstrainedModelClustering": BITS,
     "InformationBottleneck-features=gaussian": VECTORS,
 } | dict.fromkeys(COUNTED, 1 + 4 * BITS)
 SIZE = {"NoisyOrFactorization": "n_components"}  # its clusters are sets of roles
-NO_START = {
-    "DominantSets",
-    "NoisyOrFactorization",
+ONLY_BITS = {"NoisyOrFactorization", "ConstrainedModelClustering"}  # refuse other numbers: there is no scale
+NO_START = {  # refuse an `init`, as their docstrings say
+    *("DominantSets", "NoisyOrFactorization", "ConstrainedModelClustering", "ConditionalEnsemble"),
     "InformationBottleneck-algorithm=agglomerative",
-}  # refuse an `init`, as their docstrings say
-FITTED_COST = {"NoisyOrFactorization"}  # the cost is one of fitted roles: no other estimator needs the fit
+}
+FITTED_COST = {"NoisyOrFactorization", "ConditionalEnsemble"}  # of fitted roles or clusterings: others need no fit
 UNIT_POWER = {  # unit(c X) = c^power unit(X); elsewhere -1 for similarities, -2 for vectors with squared distances
     "NormalizedCut": 0,  # a ratio of similarities
     "DominantSets": 0,  # steps are no temperatures
     "NoisyOrFactorization": 0,  # the potential is a log likelihood
+    "ConditionalEnsemble": 0,  # no temperatures
     "InformationBottleneck-features=gaussian": -2,
 } | dict.fromkeys(COUNTED, 0)  # of counts only their ratios
 
@@ -77,9 +80,37 @@ def estimators():
     return {name: one for name, one in found.items() if name not in ABSTRACT}
 
 
+def every_second(n_objects):
+    """Known structure that has nothing to do with the groups."""
+    return np.arange(n_objects) % 2
+
+
+class Informed:
+    """A model that has to be told something of the objects, told of every second one where a test says nothing."""
+
+    def _told(self, X, per_object):
+        shape = getattr(X, "shape", None) or np.shape(X)
+        return {"known": every_second(shape[0] if shape else 0)} | per_object
+
+    def anneal(self, X, betas=None, init=None, **per_object):
+        return super().anneal(X, betas, init, **self._told(X, per_object))
+
+    def cost(self, labels, X, **per_object):
+        return super().cost(labels, X, **self._told(X, per_object))
+
+
+@cache
+def informed(cls):
+    """The class under its own name, made an `Informed` one if it asks for known structure."""
+    if "known" in inspect.signature(cls._anneal).parameters:
+        cls = type(cls.__name__, (Informed, cls), {"__module__": __name__})
+        globals()[cls.__name__] = cls  # where pickle looks for it
+    return cls
+
+
 def quick(cls, options):
     """An estimator of three clusters, in as few runs as it can do."""
-    model = cls(**options)
+    model = informed(cls)(**options)
     own = {SIZE.get(cls.__name__, "n_clusters"): 3, "n_init": 1, "random_state": 0}
     return model.set_params(**{key: value for key, value in own.items() if key in model.get_params()})
 
@@ -182,7 +213,8 @@ def test_cost_is_one_of_partitions(name, fitted):
         assert clone(model).set_params(n_clusters=6).cost(5 - labels, X) == pytest.approx(value, rel=1e-9, abs=1e-9)
         order = rng.permutation(N_OBJECTS)
         there = X[order][:, order] if X.shape[1] == N_OBJECTS else X[order]
-        assert model.cost(labels[order], there) == pytest.approx(value, rel=1e-9, abs=1e-9)
+        moved = model.cost(labels[order], there, known=every_second(N_OBJECTS)[order])
+        assert moved == pytest.approx(value, rel=1e-9, abs=1e-9)
     assert model.cost(GROUP, X) < model.cost(drawn, X)
     for wrong in (GROUP[:-1], GROUP + 1, GROUP - 1, GROUP + 0.5):
         with pytest.raises(ValueError, match="labels"):
@@ -212,8 +244,8 @@ def test_the_unit_scales_with_the_data(name, fitted):
     power = UNIT_POWER.get(name, UNIT_POWER.get(kind(name), -1 if get_tags(model).input_tags.pairwise else -2))
     unit = model.unit(X)
     assert unit > 0 and unit == pytest.approx(fitted[name].trajectory_.unit)
-    if kind(name) == "NoisyOrFactorization":
-        return  # there is no other scale of bits
+    if kind(name) in ONLY_BITS:
+        return
     assert model.unit(4 * X) == pytest.approx(4.0**power * unit, rel=1e-5)
 
 
@@ -283,8 +315,8 @@ def test_a_run_starts_from_another(name, fitted):
 def test_betas_ascend(name, fitted):
     model, betas = clone(MODELS[name]), fitted[name].trajectory_.betas[-3:]
     np.testing.assert_array_equal(model.anneal(data(name), betas=betas).betas, betas)
-    several = (betas[::-1], betas[[0, 0, -1]]) if len(betas) > 1 else ()
-    for wrong in (*several, [], -betas, np.append(betas, np.inf), [betas]):
+    more = np.append(betas, betas[-1] + 1)
+    for wrong in (more[::-1], more[[0, 0, 1]], [], -betas, np.append(betas, np.inf), [betas]):
         with pytest.raises(ValueError, match="betas"):
             model.anneal(data(name), betas=wrong)
 
@@ -386,13 +418,21 @@ EMPTY_ROWS = dict.fromkeys(
 ) | {"check_clustering": "has negative counts"}
 
 
-class Thresholded(gc.NoisyOrFactorization):
-    """The roles of data that are made Boolean: scikit-learn's checks know no Boolean data."""
+class Thresholded:
+    """A model of data that are made Boolean: scikit-learn's checks know no Boolean data."""
 
     _positive_only = False
 
     def _checked(self, name, X, reset=False):
         return (gc.ClusteringModel._checked(self, name, X, reset) > 1).astype(float)
+
+
+class ThresholdedRoles(Thresholded, gc.NoisyOrFactorization):
+    pass
+
+
+class ThresholdedMixture(Thresholded, informed(gc.ConstrainedModelClustering)):
+    pass
 
 
 BOOLEAN = dict.fromkeys(
@@ -405,12 +445,15 @@ BOOLEAN = dict.fromkeys(
     check_readonly_memmap_input""".split(),
     "gives real numbers where Boolean ones are meant; see Thresholded",
 )
-CHECKED = MODELS | {"Thresholded": Thresholded(n_refinements=1, max_roles=1, random_state=0)}
+CHECKED = MODELS | {
+    "ThresholdedRoles": ThresholdedRoles(n_refinements=1, max_roles=1, random_state=0),
+    "ThresholdedMixture": ThresholdedMixture(random_state=0),
+}
 
 
 def expected_failures(model):
     """Names of checks that fail, and why."""
-    if type(model) is gc.NoisyOrFactorization:
+    if type(model).__name__ in ONLY_BITS:
         return BOOLEAN
     if getattr(model, "features", "") == "multinomial":
         return EMPTY_ROWS
