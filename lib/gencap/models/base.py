@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import check_labels, check_n_clusters, check_unmasked, object_names
+from ..checks import check_labels, check_n_clusters, check_same_order, check_unmasked, object_names
 from ..resources import one_thread
 from ..trajectory import softmax
 
@@ -212,6 +212,7 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         with one_thread():
             model, prepared = self._prepared(X)
             for name, values in per_object.items():
+                check_same_order(name, values, "X", X)
                 if (given := np.shape(values)[:1]) != prepared.shape[:1]:
                     raise ValueError(f"{name} has {given[0] if given else 'no'} entries, accepted is one for each of "
                                      f"the {prepared.shape[0]} objects")  # fmt: skip

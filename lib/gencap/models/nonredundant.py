@@ -205,8 +205,9 @@ class ConstrainedModelClustering(ClusteringModel):
             raise ValueError("init must be None: a run starts from random assignments")
         n_features, known = X.shape[1], _groups(known, len(X))
         if betas is None:
-            steps = np.log(COLDEST / n_features) / np.log(self.rate) + 1e-9 if self.annealed else 0
-            betas = self.rate ** -np.arange(np.floor(steps) + 1) / (n_features if self.annealed else 1)
+            n_steps = 1 + int(np.log(COLDEST / n_features) / np.log(self.rate) + 1e-9) if self.annealed else 1
+            checks.check_size(f"the trajectory cooled by rate={self.rate}", (n_steps, len(X), self.n_clusters))
+            betas = self.rate ** -np.arange(float(n_steps)) / (n_features if self.annealed else 1)
         betas, unit = check_betas(betas), self._unit(X)
         seeds = np.random.SeedSequence(checks.check_seed(self.random_state)).spawn(self.n_init)
         runs = (self._run(X, betas, known, unit, np.random.default_rng(seed)) for seed in seeds)
@@ -278,6 +279,7 @@ def _tables(X, codes):
 
     A feature that is never (or always) 1 says nothing: both of its rows are p(z).
     """
+    checks.check_size("the table of objects by values of known", (len(X), codes.max() + 1))
     members = one_hot(codes, codes.max() + 1)
     on, everywhere = X.sum(axis=0)[:, None], members.mean(axis=0)
     ones, zeros = X.T @ members, (1 - X).T @ members
@@ -453,8 +455,9 @@ class ConditionalEnsemble(ClusteringModel):
         return tags
 
     def _exact(self, X):
-        if self.base is not None and not (hasattr(self.base, "fit") and hasattr(self.base, "get_params")):
-            raise TypeError(f"base must be an estimator with fit and get_params or None, got {self.base!r}")
+        has = [hasattr(self.base, name) for name in ("get_params", "predict", "fit_predict")]
+        if self.base is not None and not (has[0] and any(has[1:])):
+            raise TypeError(f"base must be None or a clusterer with predict or fit_predict, got {self.base!r}")
         X = clone(self)._checked("X", X, reset=True)
         checks.check_n_clusters(self.n_clusters, X.shape[0])
         checks.check_integer("n_local", self.n_clusters if self.n_local is None else self.n_local)
@@ -486,6 +489,8 @@ class ConditionalEnsemble(ClusteringModel):
                         "objects, the clusters within a group: they are left out", ConvergenceWarning)  # fmt: skip
         estimators = [self._local(X[codes == group], n_local, rng) for group in groups]
         labelings = np.array([one.predict(X) for one in estimators])
+        if labelings.ndim != 2:
+            raise TypeError(f"base {self.base!r} gives no single label for an object")
         columns = _indicators(labelings, labelings)
         search = _consensus(columns, self.n_clusters, self.n_init, rng)
         learned = {"estimators_": estimators, "labelings_": labelings, "consensus_centers_": search.cluster_centers_}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import entropy
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
@@ -501,6 +502,9 @@ def test_what_is_known_is_checked(model):
             clone(model).fit(Y, **({} if known is None else {"known": known}))
     with pytest.raises(ValueError, match="known has 3 entries, accepted is one for each of the 200 objects"):
         clone(model).fit(Y, known=[0, 1, 1])
+    rows = [f"object {i}" for i in range(200)]
+    with pytest.raises(ValueError, match="known has 'object 199' as object 0"):
+        clone(model).fit(pd.DataFrame(Y, rows), known=pd.Series(KNOWN, rows)[::-1])
     with pytest.raises(ValueError, match="init must be None"):
         model.anneal(Y, init=clone(model).anneal(Y, known=KNOWN), known=KNOWN)
     if model is MIXTURE:
@@ -519,11 +523,14 @@ WRONG = [
     (MIXTURE, "penalty", np.inf, ValueError),
     (MIXTURE, "rate", 1.0, ValueError),
     (MIXTURE, "rate", 0.0, ValueError),
+    (MIXTURE, "rate", 1 - 1e-9, ValueError),
     (MIXTURE, "n_init", 0, ValueError),
     (MIXTURE, "random_state", "a", TypeError),
     (ENSEMBLE, "n_clusters", 201, ValueError),
     (ENSEMBLE, "base", "k-means", TypeError),
     (ENSEMBLE, "base", 3, TypeError),
+    (ENSEMBLE, "base", PCA(), TypeError),
+    (ENSEMBLE, "base", gc.NoisyOrFactorization(n_refinements=0), TypeError),
     (ENSEMBLE, "n_local", 0, ValueError),
     (ENSEMBLE, "n_local", 2.0, TypeError),
     (ENSEMBLE, "n_init", 0, ValueError),
