@@ -44,7 +44,8 @@ ALGORITHMS = ("annealed", "iterative", "sequential", "agglomerative")
 LOW, HIGH, STEPS = 0.8, 100.0, 44  # of the default grid, in units of the first split
 PRIOR = 1e-9  # objects; keeps the logarithm of an empty cell finite
 PERTURBATION = 5e-2  # of the memberships from one temperature to the next; coincident clusters would never part
-TOLERANCE, MAX_SWEEPS = 1e-4, 3000  # largest change of a membership that counts as none
+TOLERANCE, MAX_SWEEPS = 5e-4, 3000  # change of a membership that counts as none, unless it grows: a split begins so
+FEWEST_SWEEPS = 5  # until what a split adds to the change is more than what dies away
 PASSES = 100  # of the sequential algorithm, which ends when nothing moves
 CERTAIN = 700.0  # potential times beta of the clusters that a labelled object is not in
 
@@ -130,25 +131,30 @@ class _State:
         parts = [natural(*cell, self.family, mean, self.prior) for *cell, mean in zip(sums, n, means, strict=True)]
         return whole, tuple(np.array(part) for part in zip(*parts, strict=True)), n
 
-    def potentials(self, P, fresh=False):
+    def shares(self, n):
+        """log q(z|c) / p(z) of numbers of objects (Z, K)."""
+        inside = (n + self.prior) / (n.sum(axis=0) + self.prior)
+        return np.log(inside) - np.log(self.sizes / self.sizes.sum())[:, None]
+
+    def potentials(self, P):
         """h (N, K) at memberships P, in nats."""
         conditional, coordination, redundancy = self.weights
         (W, a), (W_z, a_z), n = self.parameters(P)
         if self.regression is not None:
             W_z, a_z = 0 * W_z, 0 * a_z
-        share = np.log((n + self.prior) / (n.sum(axis=0) + self.prior)) - np.log(self.sizes / self.sizes.sum())[:, None]
-        both, offset = conditional * W_z + coordination * W, conditional * a_z + coordination * a - redundancy * share
+        both, offset = conditional * W_z + coordination * W, conditional * a_z + coordination * a
+        offset = offset - redundancy * self.shares(n)
         h = np.empty(P.shape)
         for z, block in enumerate(self.blocks):
             h[block] = -np.asarray(self.F[block] @ both[z].T) - offset[z]
         if self.regression is not None and conditional:
-            self.regression.update(P, 25 if fresh else 2)
+            self.regression.update(P)
             h -= conditional * self.regression.log_likelihoods()
         return h
 
     def settle(self, P, beta):
         """A fixed point at one temperature from memberships P: them, potentials that give them, sweeps, whether."""
-        before, damping, h = None, 0.0 if self.damping == "auto" else self.damping, None
+        before, last, damping, h = None, np.inf, 0.0 if self.damping == "auto" else self.damping, None
         for sweep in range(1, self.max_sweeps + 1):
             new = self.potentials(P) - np.log(np.maximum(P.mean(axis=0), 1e-300)) / beta
             new[self.labelled] = CERTAIN / beta
@@ -156,14 +162,14 @@ class _State:
             h = new if h is None or not damping else damping * h + (1 - damping) * new
             following = softmax(-beta * h)
             change = np.abs(following - P).max()
-            if change < self.tolerance:
+            if sweep >= FEWEST_SWEEPS and change < self.tolerance and change <= last:
                 return following, h, sweep, True
             # A step back and forth between two states: the way between them is half as long, and shorter.
             if self.damping == "auto" and before is not None and np.abs(following - before).max() < 0.1 * change:
                 damping, before = min(0.5 + damping / 2, 0.95), None
             else:
                 before = P
-            P = following
+            P, last = following, change
         return P, h, sweep, False
 
     def cost(self, labels):
@@ -197,7 +203,7 @@ class _State:
             "cluster_centers_": sums / np.maximum(total, 1e-300)[:, None],
             "log_sizes_": np.log(P.mean(axis=0) + 1e-300),
         }
-        kept |= {"natural_": (W, a), "natural_by_group_": (W_z, a_z), "regression_": None}
+        kept |= {"natural_": (W, a), "natural_by_group_": (W_z, a_z), "shares_": self.shares(n), "regression_": None}
         if self.regression is not None and self.weights[0]:
             self.regression.update(P, 25)
             kept["regression_"] = self.regression
@@ -384,22 +390,22 @@ class Bottleneck(ClusteringModel):
         X = check_features("X_new", self._checked("X_new", X_new), self.features)
         model = copy.copy(self)
         model._centre = self.centre_
-        F, (conditional, coordination, _) = model._scale(X), self._weights
+        F, (conditional, coordination, redundancy) = model._scale(X), self._weights
         W, a = self.natural_
         h = -coordination * (np.asarray(F @ W.T) + a)
-        if conditional and known is not None:
-            if self.regression_ is not None:
-                design = np.column_stack([check_vectors("known", known), np.ones(len(h))])
-                return h - conditional * self.regression_.log_likelihoods(dense(F), design)
-            known, values = np.asarray(known), self.known_values_
-            place = np.searchsorted(values, known).clip(0, len(values) - 1)
-            if known.shape != (len(h),) or (values[place] != known).any():
-                raise ValueError(f"known must hold one of {values} for each of {len(h)} objects, got {known!r}")
-            for z in np.unique(place):
-                rows = np.flatnonzero(place == z)
-                h[rows] -= conditional * (
-                    np.asarray(F[rows] @ self.natural_by_group_[0][z].T) + self.natural_by_group_[1][z]
-                )
+        if not (conditional or redundancy) or known is None:
+            return h
+        if self.regression_ is not None:
+            design = np.column_stack([check_vectors("known", known), np.ones(len(h))])
+            return h - conditional * self.regression_.log_likelihoods(dense(F), design)
+        known, values = np.asarray(known), self.known_values_
+        place = np.searchsorted(values, known).clip(0, len(values) - 1)
+        if known.shape != (len(h),) or (values[place] != known).any():
+            raise ValueError(f"known must hold one of {values} for each of {len(h)} objects, got {known!r}")
+        W, a = self.natural_by_group_
+        for z in np.unique(place):
+            rows = np.flatnonzero(place == z)
+            h[rows] += redundancy * self.shares_[z] - conditional * (np.asarray(F[rows] @ W[z].T) + a[z])
         return h
 
     def predict(self, X, known=None):

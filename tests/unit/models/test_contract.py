@@ -98,6 +98,16 @@ class Informed:
     def cost(self, labels, X, **per_object):
         return super().cost(labels, X, **self._told(X, per_object))
 
+    def unit(self, X):
+        return super().unit(X, **self._told(X, {}))
+
+    def potentials(self, X):
+        method = super().potentials
+        return method(X, **self._told(X, {})) if "known" in inspect.signature(method).parameters else method(X)
+
+    def predict(self, X):
+        return self.potentials(X).argmin(axis=1)
+
 
 @cache
 def informed(cls):
