@@ -46,6 +46,7 @@ PRIOR = 1e-9  # objects; keeps the logarithm of an empty cell finite
 PERTURBATION = 5e-2  # of the memberships from one temperature to the next; coincident clusters would never part
 TOLERANCE, MAX_SWEEPS = 5e-4, 3000  # change of a membership that counts as none, unless it grows: a split begins so
 FEWEST_SWEEPS = 5  # until what a split adds to the change is more than what dies away
+MOST_DAMPING = 0.95  # share of the old potentials where an update jumps between two states
 PASSES = 100  # of the sequential algorithm, which ends when nothing moves
 CERTAIN = 700.0  # potential times beta of the clusters that a labelled object is not in
 
@@ -165,8 +166,10 @@ class _State:
             if sweep >= FEWEST_SWEEPS and change < self.tolerance and change <= last:
                 return following, h, sweep, True
             # A step back and forth between two states: the way between them is half as long, and shorter.
-            if self.damping == "auto" and before is not None and np.abs(following - before).max() < 0.1 * change:
-                damping, before = min(0.5 + damping / 2, 0.95), None
+            if before is not None and np.abs(following - before).max() < 0.1 * change:
+                if self.damping != "auto" or damping == MOST_DAMPING:
+                    return following, h, sweep, False
+                damping, before = min(0.5 + damping / 2, MOST_DAMPING), None
             else:
                 before = P
             P, last = following, change
@@ -218,7 +221,7 @@ class Bottleneck(ClusteringModel):
 
     @property
     def capacity_entropy(self):
-        """ "same" where steps are no temperatures."""
+        """Where steps are no temperatures, a capacity takes the entropy of the step."""
         return "same" if self.algorithm in ALGORITHMS[2:] else "final"
 
     def __sklearn_tags__(self):
@@ -262,7 +265,14 @@ class Bottleneck(ClusteringModel):
         elif known is not None:
             if np.ndim(known) != 1 or len(known) != N:
                 raise ValueError(f"known has shape {np.shape(known)}, accepted is ({N},) or ({N}, d)")
-            self._values, groups = np.unique(np.asarray(known), return_inverse=True)
+            known = np.asarray(known)
+            if known.dtype.kind == "O" and all(isinstance(value, str) for value in known):
+                known = known.astype(str)  # of a table's column
+            if known.dtype.kind == "O" or (known.dtype.kind == "f" and not np.isfinite(known).all()):
+                raise ValueError(
+                    f"known of dtype {known.dtype} must hold integers or words, one for each object, no NaN"
+                )
+            self._values, groups = np.unique(known, return_inverse=True)
         if fixed is None:
             fixed = np.full(N, -1)
         else:

@@ -4,6 +4,7 @@ import itertools
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
@@ -89,7 +90,8 @@ def test_cost_is_the_objective_by_tables(model, weights, family):
         assert model.cost(labels, X, **passed) == pytest.approx(expected, abs=1e-10)
         names = np.array(["left", "right"])[known]
         if passed:
-            assert model.cost(labels, X, known=names) == pytest.approx(expected, abs=1e-10)
+            for given in (names, pd.Series(names), names.astype(object)):
+                assert model.cost(labels, X, known=given) == pytest.approx(expected, abs=1e-10)
 
 
 def test_cost_of_numbers_is_that_of_k_means():
@@ -118,7 +120,7 @@ def test_a_fixed_point_is_stationary(model, weights, family):
     beta = 1.5 * model.unit(X, **passed)
     state = state_of(model, X, passed.get("known"))
     P = rng.dirichlet(np.ones(3), 10)
-    for _ in range(4000):
+    for _ in range(500):
         P, *_ = state.settle(P, beta)
     P = P[state.back]
 
@@ -168,7 +170,7 @@ def test_the_unit_is_where_equal_clusters_lose_their_stability(family, kind):
     for factor in (0.93, 1.07):
         P, h = 0.5 + 1e-4 * rng.standard_normal((40, 1)) * np.array([1, -1]), 0.0
         slow = 0.9 if kind == "side" else 0.0  # what is known would make it jump long before
-        for _ in range(4000 if slow else 1500):
+        for _ in range(4000 if slow else 600):
             h = slow * h + (1 - slow) * (state.potentials(P) - np.log(P.mean(axis=0)) / (factor * unit))
             P = gc.trajectory.softmax(-factor * unit * h)
         rest.append(np.abs(P - P.mean(axis=0)).max())
@@ -179,14 +181,14 @@ def test_the_unit_is_where_equal_clusters_lose_their_stability(family, kind):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_sequential_end_is_a_local_optimum_and_the_best_of_several_the_global_one(model, weights, family):
     rng = np.random.default_rng(7)
-    X, known = small(family, rng, 8), rng.integers(2, size=8)
+    X, known = small(family, rng, 7), rng.integers(2, size=7)
     model = clone(model).set_params(features=family, algorithm="sequential", n_init=1)
     passed = {} if isinstance(model, IB) else {"known": known}
-    costs = [model.cost(labels, X, **passed) for labels in assignments(8, 3)]
+    costs = [model.cost(labels, X, **passed) for labels in assignments(7, 3)]
     labels = model.fit(X, **passed).labels_
     best = model.cost(labels, X, **passed)
     assert model.trajectory_.costs[-1] == pytest.approx(best) and model.capacity_entropy == "same"
-    for i, k in itertools.product(range(8), range(3)):
+    for i, k in itertools.product(range(7), range(3)):
         moved = labels.copy()
         moved[i] = k
         assert model.cost(moved, X, **passed) >= best - 1e-9
@@ -221,8 +223,8 @@ def test_mergers_are_the_cheapest_one_by_one(model, weights, family):
 @pytest.mark.parametrize("algorithm", ["annealed", "iterative", "sequential", "agglomerative"])
 def test_compressed_rows_give_the_same(family, algorithm):
     rng = np.random.default_rng(8)
-    X, known = small(family, rng, 30, 6), rng.integers(3, size=30)
-    X[:, 1:] *= rng.random((30, 5)) < 0.6
+    X, known = small(family, rng, 18, 6), rng.integers(3, size=18)
+    X[:, 1:] *= rng.random((18, 5)) < 0.6
     for model in (IB(2), SIDE(2, 0.2), CCIB(2)):
         model.set_params(features=family, algorithm=algorithm, random_state=1)
         passed = {} if isinstance(model, IB) else {"known": known}
@@ -332,7 +334,7 @@ def test_with_equal_sums_the_bottleneck_at_their_beta_is_the_mixture():
     assert np.abs(run.probabilities[0] - mixture.trajectory_.probabilities[0]).max() < 5e-3
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.permutations(range(3)), st.floats(-50, 50), st.integers(1, 9))
 def test_names_offsets_and_lengths_do_not_matter(names, offset, factor):
     rng = np.random.default_rng(0)
@@ -379,6 +381,8 @@ WRONG = [
     (CCIB(2), {"known": [0, 1, 0]}, "known has 3 entries"),
     (CCIB(2), {"known": np.zeros((4, 2, 2))}, r"known has shape \(4, 2, 2\), accepted is \(4,\) or \(4, d\)"),
     (CCIB(2), {"known": [[np.nan], [0], [1], [2]]}, "known holds NaN"),
+    (CCIB(2), {"known": [np.nan, 0, 1, 0]}, "known of dtype float64 must hold integers or words"),
+    (CCIB(2), {"known": np.array([None, 1, "a", 2])}, "known of dtype object must hold integers or words"),
     (CCIB(2, algorithm="sequential"), {"known": np.eye(4)}, "known is a table of numbers; accepted by algorithm='seq"),
     (SIDE(2, -1.0), {"known": [0, 1, 0, 1]}, "gamma=-1"),
     (SIDE(2, 1.0, 1.0), {"known": [0, 1, 0, 1]}, "damping=1.0"),
