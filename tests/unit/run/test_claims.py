@@ -295,3 +295,14 @@ def test_readme_counts_the_verdicts_of_the_saved_notebooks():
     table = (ROOT / "README.md").read_text(encoding="utf-8").split("## What reproduces")[1]
     verdicts, _, numbers = [line.strip("| ").split(" | ") for line in re.findall(r"^\|.*", table, re.M)[:3]]
     assert tuple(verdicts) == claims.VERDICTS and [int(n) for n in numbers] == [counts[v] for v in verdicts]
+
+
+def test_obtained_numbers_of_several_columns_are_named():
+    """A table without names of its columns says nothing to a reader; of the last full run every one has them."""
+    with (ROOT / "data" / "results" / "full.json").open(encoding="utf-8") as stream:
+        kept = [claim for record in json.load(stream).values() for claim in record["claims"]]
+    assert len(kept) > 100
+    bare = [
+        c["id"] for c in kept if isinstance(c["obtained"], list) and any(isinstance(v, list) for v in c["obtained"])
+    ]
+    assert bare == []
