@@ -120,10 +120,13 @@ class ConstrainedModelClustering(ClusteringModel):
     penalty : float
         c >= 0; the bound on H(C | Z), in nats, counts c N M^2 times beside the log-likelihood. 0 does not look at Z.
         With many distinct known values 1 or 2 are better than 10: their counts are noisy.
+    start : {"assignments", "probabilities"}
+        What is drawn first: soft assignments of the objects, or, as in the source, the probabilities of the features.
+        Cooling does not mind; without it the second start often ends in a poor local optimum.
     rate : float
         Factor of the temperature from step to step, in (0, 1).
     n_init : int
-        Runs from random assignments; the one of lowest cost at the cold end is kept.
+        Runs from random starts; the one of lowest cost at the cold end is kept.
     random_state : int, Generator, RandomState or None
 
     Attributes
@@ -162,16 +165,17 @@ class ConstrainedModelClustering(ClusteringModel):
 
     _positive_only = True
 
-    def __init__(self, n_clusters=2, update="batch", annealed=True, penalty=10.0, rate=0.8, n_init=1,
-                 random_state=None):  # fmt: skip
+    def __init__(self, n_clusters=2, update="batch", annealed=True, penalty=10.0, start="assignments", rate=0.8,
+                 n_init=1, random_state=None):  # fmt: skip
         self.n_clusters, self.update, self.annealed, self.penalty = n_clusters, update, annealed, penalty
-        self.rate, self.n_init, self.random_state = rate, n_init, random_state
+        self.start, self.rate, self.n_init, self.random_state = start, rate, n_init, random_state
 
     def _exact(self, X):
         X = clone(self)._checked("X", X, reset=True)
         checks.check_n_clusters(self.n_clusters, len(X))
         checks.check_option("update", self.update, ("batch", "partial"))
         checks.check_option("annealed", self.annealed, (True, False))
+        checks.check_option("start", self.start, ("assignments", "probabilities"))
         checks.check_number("penalty", self.penalty, 0.0)
         checks.check_number("rate", self.rate, np.nextafter(0, 1), np.nextafter(1, 0))
         checks.check_integer("n_init", self.n_init)
@@ -222,6 +226,8 @@ class ConstrainedModelClustering(ClusteringModel):
         shared = pull * upper_slope(len(r))
         drawn = rng.dirichlet(np.ones(self.n_clusters), len(X))
         theta, path, sweeps, sure = drawn.T @ X / drawn.sum(axis=0)[:, None], [], 0, False
+        if self.start == "probabilities":
+            theta = rng.uniform(0.25, 0.75, theta.shape)
 
         def cool(t):
             nonlocal theta, sweeps, sure

@@ -234,7 +234,9 @@ def test_the_annealed_mixture_finds_the_weaker_clustering(sizes):
     assert precision(plain.labels_, known) > 0.95
 
 
-@pytest.mark.parametrize("options", [{"update": "partial"}, {"annealed": False}, {"n_init": 3}, {"rate": 0.6}])
+@pytest.mark.parametrize(
+    "options", [{"update": "partial"}, {"annealed": False}, {"n_init": 3}, {"rate": 0.6}, {"start": "probabilities"}]
+)
 def test_every_way_of_the_mixture_finds_it(options):
     model = clone(MIXTURE).set_params(**options).fit(Y, known=KNOWN)
     assert precision(model.labels_, TARGET) > 0.93
@@ -519,6 +521,7 @@ WRONG = [
     (MIXTURE, "n_clusters", 1.5, TypeError),
     (MIXTURE, "update", "jacobi", ValueError),
     (MIXTURE, "annealed", "yes", ValueError),
+    (MIXTURE, "start", "labels", ValueError),
     (MIXTURE, "penalty", -1, ValueError),
     (MIXTURE, "penalty", np.inf, ValueError),
     (MIXTURE, "rate", 1.0, ValueError),
