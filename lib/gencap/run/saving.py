@@ -21,7 +21,7 @@ from ..resources import fingerprint, project_folder, replacing
 from .execution import execute
 
 VIEW, STATE = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
-CELL_FILE = r"\S*ipykernel_\d+[/\\]\d+\.py(?::\d+)?"  # where a warning says that a cell stands
+CELL_FILE = r"\S*ipykernel_\d+[/\\]\d+\.py"  # where a warning says that a cell stands; nbval's rules say CELL as well
 AT_START = r"\d+(%\||it \[)"  # what tqdm writes of a loop with a total, and of one without or of none
 
 
@@ -125,7 +125,7 @@ def shrink(notebook):
             if "text" in output:  # a warning names its file: not where that lies on this machine
                 for folder in (sys.prefix, project_folder()):
                     output["text"] = output["text"].replace(f"{folder}{os.sep}", "")
-                output["text"] = re.sub(CELL_FILE, "this cell", output["text"])
+                output["text"] = re.sub(CELL_FILE, "CELL", output["text"])
             if given := output.get("data", {}).get("image/png"):
                 try:
                     flat = on_white(given).quantize(64, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)

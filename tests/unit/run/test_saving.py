@@ -69,7 +69,7 @@ def test_a_warning_is_saved_without_the_folder_of_the_project(tmp_path):
 def test_a_warning_of_a_cell_is_saved_without_the_file_of_its_kernel(tmp_path):
     path = write(tmp_path / "a.ipynb", "import warnings\nwarnings.warn('odd')")
     save_executed(path)
-    assert nbformat.read(path, 4).cells[0].outputs[0].text.startswith("this cell: UserWarning: odd\n")
+    assert nbformat.read(path, 4).cells[0].outputs[0].text.startswith("CELL:2: UserWarning: odd\n")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
