@@ -24,6 +24,7 @@ import copy
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.special import logsumexp
+from sklearn.metrics import mutual_info_score
 
 from ..checks import (
     check_integer,
@@ -96,7 +97,7 @@ class _State:
 
         operator = LinearOperator((N, N), product, dtype=float)
         if N < 8:
-            top = np.linalg.eigvalsh((lambda M: (M + M.T) / 2)(np.column_stack([product(e) for e in np.eye(N)])))[-1]
+            top = np.linalg.eigvalsh(np.column_stack([product(e) for e in np.eye(N)]))[-1]
         else:
             top = eigsh(operator, k=1, which="LA", v0=np.random.default_rng(0).standard_normal(N), tol=1e-6)[0][0]
         return 1 / top if top > 1e-12 else 1.0
@@ -111,7 +112,7 @@ class _State:
         """The same for residuals of the regression, through its hat matrices."""
         model = self.single
         mean, variance = model.expected(model.design @ model.coefficients[0].T)
-        left = (model.factor * self.F - mean if self.family != "gaussian" else self.F - mean) / model.factor
+        left = self.regression.F - mean / model.factor
         bend = np.einsum("im,id,ie->mde", variance / model.factor, model.design, model.design, optimize=True)
         if self.family == "gaussian":
             bend *= 0.5
@@ -124,13 +125,15 @@ class _State:
         sums = np.array([np.asarray(self.F[block].T @ P[block]).T for block in self.blocks])
         return sums, np.array([P[block].sum(axis=0) for block in self.blocks])
 
-    def parameters(self, P):
-        """Natural parameters of clusters, and of their parts: (W (K, m), a (K,)), (W (Z, K, m), a (Z, K))."""
-        sums, n = self.cells(P)
-        whole = natural(sums.sum(axis=0), n.sum(axis=0), self.family, self.mean, self.prior)
+    def whole(self, sums, n):
+        """Natural parameters of the clusters, W (K, m) and a (K,)."""
+        return natural(sums.sum(axis=0), n.sum(axis=0), self.family, self.mean, self.prior)
+
+    def parts(self, sums, n):
+        """Natural parameters of their parts in the known groups, W (Z, K, m) and a (Z, K)."""
         means = sums.sum(axis=1) / self.sizes[:, None]
         parts = [natural(*cell, self.family, mean, self.prior) for *cell, mean in zip(sums, n, means, strict=True)]
-        return whole, tuple(np.array(part) for part in zip(*parts, strict=True)), n
+        return tuple(np.array(part) for part in zip(*parts, strict=True))
 
     def shares(self, n):
         """log q(z|c) / p(z) of numbers of objects (Z, K)."""
@@ -140,11 +143,12 @@ class _State:
     def potentials(self, P):
         """h (N, K) at memberships P, in nats."""
         conditional, coordination, redundancy = self.weights
-        (W, a), (W_z, a_z), n = self.parameters(P)
-        if self.regression is not None:
-            W_z, a_z = 0 * W_z, 0 * a_z
-        both, offset = conditional * W_z + coordination * W, conditional * a_z + coordination * a
-        offset = offset - redundancy * self.shares(n)
+        sums, n = self.cells(P)
+        W, a = self.whole(sums, n)
+        both, offset = [coordination * W] * len(self.blocks), coordination * a - redundancy * self.shares(n)
+        if conditional and self.regression is None:
+            W_z, a_z = self.parts(sums, n)
+            both, offset = both + conditional * W_z, offset + conditional * a_z
         h = np.empty(P.shape)
         for z, block in enumerate(self.blocks):
             h[block] = -np.asarray(self.F[block] @ both[z].T) - offset[z]
@@ -193,20 +197,19 @@ class _State:
             model = Regression(self.regression.F, self.table, self.family, self.n_clusters)
             model.update(P, 25)
             found -= conditional * float((P * (model.log_likelihoods() - self.single.log_likelihoods())).sum())
-        joint, apart = n / n.sum(), np.outer(self.sizes, n.sum(axis=0)) / n.sum() ** 2
-        held = joint > 0
-        return float(found + redundancy * n.sum() * (joint[held] * np.log(joint[held] / apart[held])).sum()) + 0.0
+        return float(found + redundancy * n.sum() * mutual_info_score(None, None, contingency=n)) + 0.0
 
     def learned(self, P):
         """What a fit keeps, of memberships in the state's own order."""
-        (W, a), (W_z, a_z), n = self.parameters(P)
-        sums = self.cells(P)[0].sum(axis=0)
-        total = sums.sum(axis=1) if self.family == "multinomial" else n.sum(axis=0)
+        cells = sums, n = self.cells(P)
+        features = sums.sum(axis=0)
+        total = features.sum(axis=1) if self.family == "multinomial" else n.sum(axis=0)
         kept = {
-            "cluster_centers_": sums / np.maximum(total, 1e-300)[:, None],
+            "cluster_centers_": features / np.maximum(total, 1e-300)[:, None],
             "log_sizes_": np.log(P.mean(axis=0) + 1e-300),
         }
-        kept |= {"natural_": (W, a), "natural_by_group_": (W_z, a_z), "shares_": self.shares(n), "regression_": None}
+        kept |= {"natural_": self.whole(*cells), "natural_by_group_": self.parts(*cells)}
+        kept |= {"shares_": self.shares(n), "regression_": None}
         if self.regression is not None and self.weights[0]:
             self.regression.update(P, 25)
             kept["regression_"] = self.regression
@@ -295,7 +298,7 @@ class Bottleneck(ClusteringModel):
 
     def _anneal(self, X, betas, init, known=None, fixed=None):
         state = self._state(X, known, fixed)
-        rngs = map(np.random.default_rng, np.random.SeedSequence(check_seed(self.random_state)).spawn(int(self.n_init)))
+        rngs = self._rngs()
         if self.algorithm in ALGORITHMS[2:]:
             return self._hard(state, betas, init, rngs)
         unit = state.unit()
@@ -304,6 +307,11 @@ class Bottleneck(ClusteringModel):
         runs = (self._run(state, betas, init, rng) for rng in rngs)
         steps, P, sweeps = min(runs, key=lambda run: run[0]["costs"][-1])
         return Trajectory(**steps, unit=unit, n_iter=sweeps, learned=self._kept(state, P))
+
+    def _rngs(self):
+        """A generator for every run."""
+        seeds = np.random.SeedSequence(check_seed(self.random_state)).spawn(int(self.n_init))
+        return map(np.random.default_rng, seeds)
 
     def _kept(self, state, P):
         return state.learned(P) | {"known_values_": self._values, "centre_": self._centre}
@@ -672,7 +680,7 @@ class MixtureModel(Bottleneck):
         if len(betas) != 1 or betas[0] != 1:
             raise ValueError(f"betas={betas!r} for {type(self).__name__}, accepted is the single temperature 1")
         state = self._state(X, None, fixed)
-        rngs = map(np.random.default_rng, np.random.SeedSequence(check_seed(self.random_state)).spawn(int(self.n_init)))
+        rngs = self._rngs()
         init = check_start(init, betas, X.shape[0], int(self.n_clusters))
         runs = [self._run(state, betas, init, rng) for rng in rngs]
         likely = [float(logsumexp(-steps["potentials"][0], axis=1).sum()) for steps, *_ in runs]
