@@ -1,4 +1,4 @@
-"""Kernels of the hard bottlenecks: moving one object at a time, and merging two clusters at a time.
+"""Kernels of the bottlenecks: a sweep of soft ones on dense features; moving one object, or merging two clusters.
 
 A cell is a cluster, or the part of a cluster in one known group, with the sums S (m,) of its objects' features and
 their number n. Its score is minus n times the entropy of the features in it, up to what no clustering changes:
@@ -11,7 +11,51 @@ their number n. Its score is minus n times the entropy of the features in it, up
 import numpy as np
 from numba import njit
 
+# Plain fastmath lets the compiler drop NaN and inf checks; these flags are as fast and keep them.
+FAST = {"reassoc", "contract", "arcp", "nsz"}
 MULTINOMIAL, BERNOULLI, GAUSSIAN = 0, 1, 2
+
+
+@njit(cache=True)
+def gather(F, groups, P, n_groups):
+    """Sums (Z, K, m) of the features F (N, m) and numbers of objects (Z, K) in the parts of the clusters P (N, K)."""
+    sums, n = np.zeros((n_groups, P.shape[1], F.shape[1])), np.zeros((n_groups, P.shape[1]))
+    for i, z in enumerate(groups):
+        for k in range(P.shape[1]):
+            share = P[i, k]
+            n[z, k] += share
+            for y in range(F.shape[1]):
+                sums[z, k, y] += share * F[i, y]
+    return sums, n
+
+
+@njit(cache=True, fastmath=FAST)
+def project(F, groups, W, offset):
+    """Potentials (N, K) of features F (N, m): minus W (Z, K, m) times them, minus the offset (Z, K)."""
+    h = np.empty((F.shape[0], W.shape[1]))
+    for i, z in enumerate(groups):
+        for k in range(W.shape[1]):
+            total = offset[z, k]
+            for y in range(F.shape[1]):
+                total += F[i, y] * W[z, k, y]
+            h[i, k] = -total
+    return h
+
+
+@njit(cache=True, fastmath=FAST)
+def boltzmann(h, beta):
+    """Rows of exp(-beta h), normalised."""
+    P = np.empty(h.shape)
+    for i in range(h.shape[0]):
+        lowest, total = h[i, 0], 0.0
+        for k in range(1, h.shape[1]):
+            lowest = min(lowest, h[i, k])
+        for k in range(h.shape[1]):
+            P[i, k] = np.exp(beta * (lowest - h[i, k]))
+            total += P[i, k]
+        for k in range(h.shape[1]):
+            P[i, k] /= total
+    return P
 
 
 @njit(cache=True)

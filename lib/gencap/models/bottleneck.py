@@ -37,7 +37,7 @@ from ..checks import (
     check_vectors,
 )
 from ..kernels import bottleneck as kernels
-from ..trajectory import Trajectory, beta_grid, check_betas, check_start, one_hot, softmax
+from ..trajectory import Trajectory, beta_grid, check_betas, check_start, one_hot
 from .base import ClusteringModel, follow
 from .features import FAMILIES, Regression, as_rows, check_features, dense, natural, scales
 
@@ -122,6 +122,8 @@ class _State:
 
     def cells(self, P):
         """Sums of features (Z, K, m) and numbers of objects (Z, K) in the parts of the clusters."""
+        if isinstance(self.F, np.ndarray):
+            return kernels.gather(self.F, self.groups, P, len(self.blocks))
         sums = np.array([np.asarray(self.F[block].T @ P[block]).T for block in self.blocks])
         return sums, np.array([P[block].sum(axis=0) for block in self.blocks])
 
@@ -132,8 +134,7 @@ class _State:
     def parts(self, sums, n):
         """Natural parameters of their parts in the known groups, W (Z, K, m) and a (Z, K)."""
         means = sums.sum(axis=1) / self.sizes[:, None]
-        parts = [natural(*cell, self.family, mean, self.prior) for *cell, mean in zip(sums, n, means, strict=True)]
-        return tuple(np.array(part) for part in zip(*parts, strict=True))
+        return natural(sums, n, self.family, means[:, None], self.prior)
 
     def shares(self, n):
         """log q(z|c) / p(z) of numbers of objects (Z, K)."""
@@ -145,13 +146,14 @@ class _State:
         conditional, coordination, redundancy = self.weights
         sums, n = self.cells(P)
         W, a = self.whole(sums, n)
-        both, offset = [coordination * W] * len(self.blocks), coordination * a - redundancy * self.shares(n)
+        both, offset = np.stack([coordination * W] * len(self.blocks)), coordination * a - redundancy * self.shares(n)
         if conditional and self.regression is None:
             W_z, a_z = self.parts(sums, n)
             both, offset = both + conditional * W_z, offset + conditional * a_z
-        h = np.empty(P.shape)
-        for z, block in enumerate(self.blocks):
-            h[block] = -np.asarray(self.F[block] @ both[z].T) - offset[z]
+        if isinstance(self.F, np.ndarray):
+            h = kernels.project(self.F, self.groups, both, offset)
+        else:
+            h = -np.vstack([self.F[block] @ W.T + a for block, W, a in zip(self.blocks, both, offset, strict=True)])
         if self.regression is not None and conditional:
             self.regression.update(P)
             h -= conditional * self.regression.log_likelihoods()
@@ -165,7 +167,7 @@ class _State:
             new[self.labelled] = CERTAIN / beta
             new[self.labelled, self.fixed[self.labelled]] = 0.0
             h = new if h is None or not damping else damping * h + (1 - damping) * new
-            following = softmax(-beta * h)
+            following = kernels.boltzmann(h, beta)
             change = np.abs(following - P).max()
             if sweep >= FEWEST_SWEEPS and change < self.tolerance and change <= last:
                 return following, h, sweep, True
