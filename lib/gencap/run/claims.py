@@ -25,7 +25,7 @@ import numpy as np
 import pandas
 
 from ..checks import check_option
-from ..resources import embedded_rows
+from ..resources import data_path, embedded_rows
 
 VERDICTS = tuple("reproduced,in part,in part (corrected),refuted,needs data,needs full profile,not yet".split(","))
 RECORD_FILE = "GENCAP_CLAIMS_FILE"  # environment: where the runner gathers the records, one JSON object a line
@@ -125,6 +125,97 @@ class table(pandas.DataFrame):
     def _repr_html_(self):
         with pandas.option_context("display.max_colwidth", None):
             return self.to_html(index=False, justify="left")
+
+
+def summary(table, values, algorithms, n_clusters):
+    """Rows of one table: means over data sets and starts of what several algorithms obtained.
+
+    Parameters
+    ----------
+    table : str
+        Its number.
+    values : array_like, shape (S, A, R, 2) or (S, A, R, 3)
+        Precision with the known clustering and with the target, and seconds, of S data sets, A algorithms, R starts.
+    algorithms : sequence of str
+        Their names.
+    n_clusters : int
+
+    Returns
+    -------
+    DataFrame
+        A row for each algorithm: table, K, algorithm, sets, starts, known, target, target_range (largest minus smallest
+        over the starts, mean over the sets) and seconds (median, if given).
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.claims.summary("8.1", [[[[0.5, 1.0], [0.5, 0.5]]]], ["daCCIB"], 2).iloc[0, 5:].tolist()
+    [0.5, 0.75, 0.5]
+    """
+    values = np.asarray(values, dtype=float)
+    (known, target), (sets, _, starts) = values[..., :2].mean(axis=(0, 2)).T, values.shape[:3]
+    rows = {"table": table, "K": n_clusters, "algorithm": list(algorithms), "sets": sets, "starts": starts}
+    rows |= {"known": known, "target": target, "target_range": np.ptp(values[..., 1], axis=2).mean(axis=0)}
+    if values.shape[-1] > 2:
+        rows["seconds"] = np.median(values[..., 2], axis=(0, 2))
+    return pandas.DataFrame(rows)
+
+
+def full_size():
+    """Return the tables of document 001 as obtained at full size, rows as of `summary`, from data/results/.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.claims.full_size().columns[:3].tolist()
+    ['table', 'K', 'algorithm']
+    """
+    return pandas.read_csv(data_path("results/nonredundant_tables.csv"), dtype={"table": str})
+
+
+def beside_print(obtained):
+    """Put obtained rows beside the published ones of document 001.
+
+    A row agrees if the known and the target precision are each within .03 (two clusters; else .05) of the print, or the
+    known one is and the target one is above it.
+
+    Parameters
+    ----------
+    obtained : DataFrame
+        As of `summary`; what follows a comma in the name of an algorithm is a variant of ours.
+
+    Returns
+    -------
+    DataFrame
+        table, K, algorithm, known and target precision, published and obtained, the difference of the latter, and row,
+        "agrees" or "-".
+
+    Notes
+    -----
+    The first two rows of Table 8.1 are exchanged in print (Table 8.34 is of the same setting), and here put right.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.claims.beside_print(gc.claims.summary("8.1", [[[[0.5, 1.0]]]], ["daCCIB"], 2)).row.tolist()
+    ['agrees']
+    """
+    printed = pandas.read_csv(data_path("published/nonredundant_tables.csv"), dtype={"table": str})
+    printed["algorithm"] = printed.algorithm.str.replace("<[^>]*>", "", regex=True)
+    first = printed.table == "8.1"
+    swapped = printed.algorithm[first].replace({"seqCCIB": "daCCIB", "daCCIB": "seqCCIB"})
+    printed.loc[first, "algorithm"] = swapped
+    printed = printed.set_index(["table", "algorithm"])[["known_mean", "target_mean"]]
+    names = pandas.MultiIndex.from_arrays([obtained.table, obtained.algorithm.str.split(",").str[0]])
+    known, target = printed.reindex(names).to_numpy().T
+    near, difference = np.where(obtained.K == 2, 0.03, 0.05), obtained.target - target
+    agrees = (difference >= -near) & ((obtained.known - known).abs() <= near)
+    found = obtained[["table", "K", "algorithm"]].assign(
+        **{"known, published": known, "known": obtained.known, "target, published": target, "target": obtained.target},
+        difference=difference,
+        row=np.where(agrees, "agrees", "-"),
+    )
+    return found[~np.isnan(target)].reset_index(drop=True).round(3)
 
 
 def _bools(id, name, value):
