@@ -187,6 +187,28 @@ def check_labels(name, labels, n_objects=None, n_clusters=None):
     return labels.astype(np.int64)
 
 
+def check_classes(name, values, n_objects=None):
+    """Return the distinct classes of objects, in order, and their numbers from 0 as an int64 array of shape (N,).
+
+    Raises
+    ------
+    ValueError
+        Not one-dimensional, empty, of another length than `n_objects`, neither whole numbers nor names.
+    """
+    check_unmasked(name, values)
+    values = np.asarray(values)
+    accepted = f"integers or names, shape ({'N' if n_objects is None else n_objects},)"
+    if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iubfUSO":
+        raise ValueError(f"{name} has dtype {values.dtype} and shape {values.shape}, accepted are {accepted}")
+    if n_objects not in (None, len(values)):
+        raise ValueError(f"{name} has {len(values)} entries, accepted is one for each of the {n_objects} objects")
+    if values.dtype.kind == "O" and all(isinstance(value, str) for value in values):
+        values = values.astype(str)  # of a table's column
+    if values.dtype.kind == "O" or (values.dtype.kind == "f" and not (np.isfinite(values) & (values % 1 == 0)).all()):
+        raise ValueError(f"{name} of dtype {values.dtype} holds other values, accepted are {accepted}, no NaN")
+    return np.unique(values, return_inverse=True)
+
+
 def check_vectors(name, X, dtype=np.float64):
     """Return data vectors as a finite C-contiguous array of shape (N, D).
 

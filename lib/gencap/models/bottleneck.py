@@ -27,6 +27,7 @@ from scipy.special import logsumexp
 from sklearn.metrics import mutual_info_score
 
 from ..checks import (
+    check_classes,
     check_integer,
     check_labels,
     check_n_clusters,
@@ -270,14 +271,7 @@ class Bottleneck(ClusteringModel):
         elif known is not None:
             if np.ndim(known) != 1 or len(known) != N:
                 raise ValueError(f"known has shape {np.shape(known)}, accepted is ({N},) or ({N}, d)")
-            known = np.asarray(known)
-            if known.dtype.kind == "O" and all(isinstance(value, str) for value in known):
-                known = known.astype(str)  # of a table's column
-            if known.dtype.kind == "O" or (known.dtype.kind == "f" and not np.isfinite(known).all()):
-                raise ValueError(
-                    f"known of dtype {known.dtype} must hold integers or words, one for each object, no NaN"
-                )
-            self._values, groups = np.unique(known, return_inverse=True)
+            self._values, groups = check_classes("known", known, N)
         if fixed is None:
             fixed = np.full(N, -1)
         else:

@@ -45,20 +45,13 @@ COLDEST = 0.5  # temperature at which the default grid ends
 
 def _codes(name, values, n_objects=None, binary=False):
     """Categories of the objects as 0..n-1: labels of any kind; with `binary` also the distinct rows of a 0/1 array."""
-    checks.check_unmasked(name, values)
-    values = np.asarray(values)
-    kinds = "iubUSO" if values.ndim == 1 else "iubf"
-    if values.ndim not in (1, 1 + binary) or values.size == 0 or values.dtype.kind not in kinds:
-        accepted = "integers or names, shape (N,)" + ", or 0 and 1, shape (N, d)" * binary
-        raise ValueError(f"{name} has dtype {values.dtype} and shape {values.shape}, accepted are {accepted}")
+    if not binary or np.ndim(values) != 2:
+        return checks.check_classes(name, values, n_objects)[1]
+    values = checks.check_vectors(name, values)
     if n_objects not in (None, len(values)):
         raise ValueError(f"{name} has {len(values)} entries, accepted is one for each of the {n_objects} objects")
-    if values.ndim == 2:
-        checks.check_boolean(name, values)
-    try:
-        return np.unique(values, axis=0 if values.ndim == 2 else None, return_inverse=True)[1].ravel()
-    except TypeError as error:
-        raise TypeError(f"{name} must be all integers or all names: {error}") from None
+    checks.check_boolean(name, values)
+    return np.unique(values, axis=0, return_inverse=True)[1].ravel()
 
 
 def _groups(known, n_objects):

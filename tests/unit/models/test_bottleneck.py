@@ -381,8 +381,16 @@ WRONG = [
     (CCIB(2), {"known": [0, 1, 0]}, "known has 3 entries"),
     (CCIB(2), {"known": np.zeros((4, 2, 2))}, r"known has shape \(4, 2, 2\), accepted is \(4,\) or \(4, d\)"),
     (CCIB(2), {"known": [[np.nan], [0], [1], [2]]}, "known holds NaN"),
-    (CCIB(2), {"known": [np.nan, 0, 1, 0]}, "known of dtype float64 must hold integers or words"),
-    (CCIB(2), {"known": np.array([None, 1, "a", 2])}, "known of dtype object must hold integers or words"),
+    (
+        CCIB(2),
+        {"known": [np.nan, 0, 1, 0]},
+        "known of dtype float64 holds other values, accepted are integers or names",
+    ),
+    (
+        CCIB(2),
+        {"known": np.array([None, 1, "a", 2])},
+        "known of dtype object holds other values, accepted are integers or names",
+    ),
     (CCIB(2, algorithm="sequential"), {"known": np.eye(4)}, "known is a table of numbers; accepted by algorithm='seq"),
     (SIDE(2, -1.0), {"known": [0, 1, 0, 1]}, "gamma=-1"),
     (SIDE(2, 1.0, 1.0), {"known": [0, 1, 0, 1]}, "damping=1.0"),

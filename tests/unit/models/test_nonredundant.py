@@ -491,13 +491,13 @@ def test_what_is_known_is_checked(model):
     wrong = {
         "known is missing": None,
         "known has one class for all 200": np.zeros(200, int),
-        "known has dtype float64": KNOWN / 2,
+        "known of dtype float64 holds other values": KNOWN / 2,
         "must hold only 0 and 1, got 2": np.column_stack([KNOWN, KNOWN + 1]),
-        r"known has dtype .*shape \(200, 2\)": np.full((200, 2), "a"),
+        "known is no array of numbers: could not convert string": np.full((200, 2), "a"),
         r"shape \(200, 1, 1\)": KNOWN[:, None, None],
         r"shape \(200, 0\)": np.empty((200, 0)),
         "masked": np.ma.masked_equal(KNOWN, 1),
-        "all integers or all names": pd.Series([1, "a"] * 100, dtype=object),
+        "known of dtype object holds other values": pd.Series([1, "a"] * 100, dtype=object),
     }
     for words, known in wrong.items():
         with pytest.raises((ValueError, TypeError), match=words):
@@ -560,7 +560,7 @@ def test_other_arguments_are_refused_by_name():
         for wrong, words in (
             ([], "labelings is empty"),
             ([[0, 1], [0, 1, 1]], r"labelings\[1\] has 3 entries"),
-            ([[0.5, 1.0]], r"labelings\[0\] has dtype float64"),
+            ([[0.5, 1.0]], r"labelings\[0\] of dtype float64"),
             ([[[0, 1]]], r"labelings\[0\] has dtype"),
         ):
             with pytest.raises(ValueError, match=words):
