@@ -162,7 +162,12 @@ def summary(table, values, algorithms, n_clusters):
 
 
 def full_size():
-    """Return the tables of document 001 as obtained at full size, rows as of `summary`, from data/results/.
+    """Return the tables of document 001 as obtained with many data sets, from data/results/.
+
+    Returns
+    -------
+    DataFrame
+        Rows as of `summary`.
 
     Examples
     --------
