@@ -341,17 +341,17 @@ class Bottleneck(ClusteringModel):
         check_start(init, steps, len(state.groups), state.n_clusters)
         if state.regression is not None:
             raise ValueError(f"known is a table of numbers; accepted by algorithm={self.algorithm!r} are labels (N,)")
-        runs = [run(state, init, rng) for rng in rngs]
+        most = PASSES if betas is None else int(betas[-1])
+        runs = [run(state, init, rng, most) for rng in rngs]
         labels, learned = min(runs, key=lambda run: state.cost(run[0][-1][state.back]))
         steps = np.arange(1.0, len(labels) + 1) if betas is None else betas
-        shown = [one_hot(labels[min(int(step), len(labels)) - 1], state.n_clusters) for step in steps]
-        costs = [state.cost(P.argmax(axis=1)[state.back]) for P in shown]
-        P = np.array(shown)[:, state.back]
-        return Trajectory(steps, P, None, np.array(costs), n_iter=len(labels),
-                          learned=self._kept(state, shown[-1]) | learned)  # fmt: skip
+        shown = [labels[min(int(step), len(labels)) - 1][state.back] for step in steps]
+        P = one_hot(np.concatenate(shown), state.n_clusters).reshape(len(shown), *state.back.shape, -1)
+        return Trajectory(steps, P, None, np.array([state.cost(each) for each in shown]), n_iter=len(labels),
+                          learned=self._kept(state, P[-1][state.order]) | learned)  # fmt: skip
 
-    def _sequential(self, state, init, rng):
-        """Labels after every pass over the objects, until none moves."""
+    def _sequential(self, state, init, rng, most):
+        """Labels after every pass over the objects, until none moves or `most` passes are done."""
         N, K = len(state.groups), state.n_clusters
         labels = (rng.permutation(N) % K if init is None else init.labels())[state.order]
         labels = np.where(state.fixed >= 0, state.fixed, labels)
@@ -361,19 +361,19 @@ class Bottleneck(ClusteringModel):
         )
         P = one_hot(labels, K)
         sums, n = state.cells(P)
-        inner, outer = (np.ascontiguousarray(each) for each in (sums.swapaxes(0, 1), sums.sum(axis=0)))
-        held = [np.stack([s, np.where(s > 1e-12, s * np.log(np.maximum(s, 1e-300)), 0.0)]) for s in (inner, outer)]
-        rows, path, counts = as_rows(state.F, self.features), [], np.ascontiguousarray(n.T)
+        sums = np.ascontiguousarray(sums.swapaxes(1, 2))
+        held = [np.stack([s, np.where(s > 1e-12, s * np.log(np.maximum(s, 1e-300)), 0.0)]) for s in (sums, sums.sum(0))]
+        rows, path = as_rows(state.F, self.features), []
         own = state.groups, labels, state.fixed < 0
-        for _ in range(PASSES):
+        for _ in range(min(most, PASSES)):
             order = state.back[rng.permutation(N)]
-            moved = kernels.sequential_pass(order, *rows, *own, *held, counts, state.weights, FAMILIES[self.features])
+            moved = kernels.sequential_pass(order, *rows, *own, *held, n, state.weights, FAMILIES[self.features])
             path.append(labels.copy())
             if not moved:
                 break
         return path, {}
 
-    def _merged(self, state, init, rng):
+    def _merged(self, state, init, rng, most):
         """Labels after the last of N - K mergers."""
         N, Z = len(state.groups), len(state.sizes)
         for name, given in (("init", init is not None), ("fixed", (state.fixed >= 0).any())):

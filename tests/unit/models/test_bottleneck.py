@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import gencap as gc
+from gencap.kernels import bottleneck as kernels
 from gencap.models.bottleneck import _State
 from gencap.models.features import FAMILIES
 
@@ -194,6 +195,20 @@ def test_the_sequential_end_is_a_local_optimum_and_the_best_of_several_the_globa
         assert model.cost(moved, X, **passed) >= best - 1e-9
     several = clone(model).set_params(n_init=30).fit(X, **passed)
     assert several.trajectory_.costs[-1] == pytest.approx(min(costs), abs=1e-9)
+
+
+def test_the_quick_logarithm_is_right_to_an_ulp():
+    x = np.concatenate([np.geomspace(1e-12, 1e9, 20001), np.linspace(0.7, 1.5, 20001), 2.0 ** np.arange(-39, 30)])
+    expected = np.log(x)
+    assert (np.abs([kernels._log(value) for value in x] - expected) <= np.spacing(np.abs(expected))).all()
+
+
+def test_asked_for_two_passes_the_sequential_algorithm_makes_two():
+    X = small("multinomial", np.random.default_rng(8), 40, 6)
+    model = IB(4, algorithm="sequential", random_state=0)
+    whole, two = model.anneal(X), model.anneal(X, betas=[2])
+    assert len(whole.betas) > two.n_iter == 2
+    np.testing.assert_array_equal(two.labels(), whole.labels(1))
 
 
 @every_case
