@@ -66,17 +66,19 @@ def xlogx(x):
 
 @njit(cache=True, error_model="numpy")
 def _log(x):
-    """Logarithm of normal x > 0, right to an ulp, in steps that compilers vectorise: the method of fdlibm's e_log.c."""
+    """Logarithm of normal x > 0 in steps that compilers vectorise, right to 4e-16 of it: a power of 2, and the series.
+
+    log(1 + f) = 2 s (1 + s^2 / 3 + s^4 / 5 + ...) with s = f / (2 + f), for 1 + f from sqrt(1/2) to sqrt(2).
+    """
     bits = np.float64(x).view(np.int64)
-    power = (bits - 0x3FE6A09E667F3BCD) >> 52  # x = 2^power (1 + f) with 1 + f from sqrt(1/2) to sqrt(2)
+    power = (bits - 0x3FE6A09E667F3BCD) >> 52  # the number is the pattern of sqrt(1/2)
     f = np.int64(bits - (power << 52)).view(np.float64) - 1.0
-    n, half, s = np.float64(np.int32(power)), 0.5 * f * f, f / (2.0 + f)
+    s = f / (2.0 + f)
     z = s * s
-    w = z * z
-    even = w * (0.3999999999940942 + w * (0.22222198432149784 + w * 0.15313837699209373))
-    odd = 0.2857142874366239 + w * (0.1818357216161805 + w * 0.14798198605116586)
-    r = even + z * (0.6666666666666735 + w * odd)
-    return n * 0.6931471803691238 - ((half - (s * (half + r) + n * 1.9082149292705877e-10)) - f)
+    w = z * z  # two sums side by side: fewer steps wait for each other
+    first = 1 / 3 + w * (1 / 7 + w * (1 / 11 + w * (1 / 15 + w / 19)))
+    second = 1 / 5 + w * (1 / 9 + w * (1 / 13 + w * (1 / 17 + w / 21)))
+    return np.float64(np.int32(power)) * 0.6931471805599453 + 2.0 * s * (1.0 + z * (first + z * second))
 
 
 @njit(cache=True, error_model="numpy")
