@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from gencap.run import claims
 
 ROOT = Path(__file__).parents[3]
+DATA = ROOT / "data/published"
 GIVEN = ("id", "source", "place", "statement", "quantity", "published", "how_compared")
 # Of the statements and their rules as they were handed over, and of the longer rules that the rows of document 001 got
 # before their first run: they are never changed to fit a result.
@@ -306,3 +308,68 @@ def test_obtained_numbers_of_several_columns_are_named():
         c["id"] for c in kept if isinstance(c["obtained"], list) and any(isinstance(v, list) for v in c["obtained"])
     ]
     assert bare == []
+
+
+# Tables of document 001 -----------------------------------------------------------------------------------------------
+
+BY_K = dict(zip(("K=2", "K=3", "K=4", "K=5"), ("8.1", "8.2", "8.3", "8.4"), strict=True))
+STRENGTHS = ("m_A=4", "m_A=10", "m_A=30", "m_A=100")
+
+
+def test_tables_of_ranges_and_ratios_follow_from_those_they_summarise():
+    printed = pd.read_csv(DATA / "nonredundant_tables.csv", dtype={"table": str})
+    printed["algorithm"] = printed.algorithm.str.replace("<[^>]*>", "", regex=True)
+    printed = printed.set_index(["table", "algorithm"])
+    spread, seconds = printed.target_max - printed.target_min, printed.runtime_s
+    found = {}
+    for K, table in BY_K.items():
+        found |= {
+            (number, K, name): spread[table, name] for number in ("8.5", "8.6", "8.8") for name in spread[table].index
+        }
+        found |= {("8.7", K, name): value for name, value in printed.known_mean[table].items()}
+    for place, strength in enumerate(STRENGTHS):
+        found |= {("8.23", strength, name): value for name, value in spread[f"8.{10 + place}"].items()}
+        for K in (2, 3, 4):
+            own = seconds[f"8.{10 + 4 * (K - 2) + place}"]
+            found["8.22", f"K={K}", strength] = own["seqCCIB"] / own["daCCIB"]
+            found |= {("8.24", name, strength): own[name] / own["CMBC-pm"] for name in own.index if K == 2}
+    more = pd.read_csv(DATA / "nonredundant_more.csv", dtype={"table": str})
+    more = more[more.table.isin(["8.5", "8.6", "8.7", "8.8", "8.22", "8.23", "8.24"]) & (more.column != "ratio")]
+    assert len(more) == 72
+    expected = [found[key] for key in more[["table", "row", "column"]].itertuples(index=False, name=None)]
+    np.testing.assert_allclose(more.value, expected, rtol=5e-3, atol=6e-5)
+
+
+def test_rows_beside_the_print():
+    tables, names = ("8.10", "8.14"), ["daCCIB", "CMBC-bu, ours"]
+    printed = pd.read_csv(DATA / "nonredundant_tables.csv", dtype={"table": str}).set_index(["table", "algorithm"])
+    for moved, agree in ((0.0, "1111"), (0.04, "0011"), (-0.04, "0011"), (0.06, "0000")):
+        rows = []
+        for number, K in zip(tables, (2, 3), strict=True):
+            print_of = printed.loc[number].loc[["daCCIB", "CMBC-bu"], ["known_mean", "target_mean"]].to_numpy()
+            values = np.repeat((print_of + [abs(moved), moved])[None, :, None], 3, axis=2)
+            rows.append(claims.summary(number, values, names, K))
+        found = claims.beside_print(pd.concat(rows))
+        assert "".join(found.row.map({"agrees": "1", "-": "0"})) == agree
+        assert found.algorithm.tolist() == 2 * names
+    above = claims.summary("8.1", [[[[0.53, 1.0]], [[0.55, 0.9]]]], ["daCCIB", "seqCCIB"], 2)  # exchanged in print
+    assert claims.beside_print(above).row.tolist() == ["agrees", "agrees"]
+    assert claims.beside_print(above.assign(table="8.99")).empty
+
+
+def test_means_ranges_and_seconds_of_a_table():
+    values = np.random.default_rng(0).random((4, 2, 3, 3))
+    found = claims.summary("8.2", values, ["a", "b"], 3)
+    assert found.loc[1, "known"] == pytest.approx(values[:, 1, :, 0].mean())
+    assert found.loc[0, "target_range"] == pytest.approx(np.mean([np.ptp(one[0, :, 1]) for one in values]))
+    assert found.loc[1, "seconds"] == np.median(values[:, 1, :, 2])
+    assert found[["sets", "starts"]].drop_duplicates().to_numpy().tolist() == [[4, 3]]
+
+
+def test_every_row_of_the_synthetic_tables_was_computed():
+    printed = pd.read_csv(DATA / "nonredundant_tables.csv", dtype={"table": str})
+    wanted = printed[~printed.table.isin([f"8.{k}" for k in range(26, 34)])]
+    beside = claims.beside_print(claims.full_size())
+    beside = beside[~beside.algorithm.str.contains(",")]
+    assert Counter(beside.table) == Counter(wanted.table)
+    assert set(claims.full_size().sets) and claims.full_size().sets.min() >= 10 and claims.full_size().starts.min() >= 3
