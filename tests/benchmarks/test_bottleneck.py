@@ -44,28 +44,32 @@ def test_sequential_against_sib_clustering(bench_table):
     model = gc.InformationBottleneck(20, algorithm="sequential")
     title = f"Sequential information bottleneck, {X.shape[0]} x {X.shape[1]} counts, K=20, one start each"
     title += f", {X.nnz / X.shape[0]:.0f} terms a document, one thread"
-    header = ["stops when", "start", "method", "CPU (s)", "passes", "I(C;Y) (bits)"]
+    header = ["stops when", "start", "method", "CPU (s)", "passes", "CPU a pass (s)", "I(C;Y) (bits)"]
 
     def bits(labels):
         return -float(model.cost(labels, X)) / X.shape[0] / np.log(2)
 
     model.anneal(X[:200])  # compiles
-    bench_table(title, header, ["", "", "planted topics", "", "", bits(topics)])
-    # The rule of sib-clustering is a share of objects that moved; 0 is ours, 2 % its default, and ours the same passes.
+    bench_table(title, header, ["", "", "planted topics", "", "", "", bits(topics)])
+    # sib-clustering ends with the pass in which no larger share of the objects moves than `tol`: 0 is our rule, 2 % its
+    # default, where ours makes as many passes. Starts and orders are each method's own, and so are their passes to the
+    # end, 4 from a lucky start and 30 from another: what can be compared is a pass.
     for rule, share in (("nothing moves", 0.0), ("at most 2 % move", 0.02)):
-        seconds, kept = np.empty((2, 3)), np.empty((2, 3))
+        seconds, passes, kept = np.empty((3, 2, 3))
         for seed in range(3):
             peer = sib.SIB(20, n_jobs=1, n_init=1, tol=share, max_iter=100, random_state=seed)
             peer, seconds[1, seed] = cpu(lambda peer=peer: peer.fit(X))
             betas, own = None if share == 0 else [peer.n_iter_], model.set_params(random_state=seed)
             run, seconds[0, seed] = cpu(lambda betas=betas, own=own: own.anneal(X, betas=betas))
-            kept[:, seed] = bits(run.labels()), bits(peer.labels_)
-            for j, (name, passes) in enumerate((("gencap", run.n_iter), ("sib-clustering", peer.n_iter_))):
-                bench_table(title, header, [rule, seed, name, float(seconds[j, seed]), passes, float(kept[j, seed])])
-        faster = np.median(seconds[1]) / np.median(seconds[0])
-        bench_table(title, header, [rule, "", "times as fast, of medians", float(faster), "", ""])
-        assert faster > 1
-        assert abs(np.subtract(*np.median(kept, axis=1))) <= np.ptp(kept, axis=1).max()
+            passes[:, seed], kept[:, seed] = (run.n_iter, peer.n_iter_), (bits(run.labels()), bits(peer.labels_))
+            for j, name in enumerate(("gencap", "sib-clustering")):
+                taken, n = float(seconds[j, seed]), int(passes[j, seed])
+                bench_table(title, header, [rule, seed, name, taken, n, taken / n, float(kept[j, seed])])
+        ours, theirs = np.median(seconds / passes, axis=1)
+        bench_table(title, header, [rule, "", "times as fast, of medians", "", "", float(theirs / ours), ""])
+        assert ours < theirs
+        assert share == 0 or np.median(seconds[0]) < np.median(seconds[1])
+        assert abs(np.subtract(*kept.mean(axis=1))) <= np.ptp(kept, axis=1).max()
 
 
 def test_seconds_of_the_annealed_conditional_bottleneck(bench_table):
@@ -80,55 +84,51 @@ def test_seconds_of_the_annealed_conditional_bottleneck(bench_table):
     assert row[-1] < 0.3
 
 
-def prepared(X, each):
-    """Components of 90 % of the variance, of features as they are or each of variance 1; a few features stay."""
-    X = StandardScaler().fit_transform(X) if each else X / X.std()
-    return X - X.mean(axis=0) if X.shape[1] <= 10 else PCA(0.9, svd_solver="full").fit_transform(X)
+def prepared(X, equal):
+    """Components of 90 % of the variance, of features as they are or of variance 1 each; six features stay."""
+    X = StandardScaler().fit_transform(X) if equal else (X - X.mean(axis=0)) / X.std()
+    return X if X.shape[1] <= 10 else PCA(0.9, svd_solver="full").fit_transform(X)
 
 
-SETS = {"stickfigures": 2, "aloi_small": 2, "fruit": 2, "nrLetters": 3}
+SETS = {"stickfigures": 2, "aloi_small": 2, "fruit": 2, "nrLetters": 3}  # labelings of ClustPy's files
+KNOWN = "One labelling known, of nrLetters also two: NMI of what is found with the wanted / the known / the third one"
+HEADER = ["set", "features", "components", "known", "wanted", "K", "CCIB (3 starts)", "CondEns", "NrKmeans (10 starts)"]
+HEADER += ["objective of CCIB over that of the wanted labels (%)", "CPU (s): CCIB", "CondEns", "NrKmeans, all spaces"]
 
 
-@pytest.mark.parametrize("each", [False, True], ids=["as_they_are", "standardised"])
+@pytest.mark.parametrize("features", ["as they are", "standardised"])
 @pytest.mark.parametrize("name", SETS)
-def test_one_labelling_known_against_nrkmeans(name, each, bench_table):
-    reason = "ClustPy is no part of the extra, for it brings PyTorch: pip install --no-deps clustpy is enough here"
+def test_one_labelling_known_against_nrkmeans(name, features, bench_table):
+    reason = "ClustPy is no part of the extra, as it brings PyTorch; pip install --no-deps clustpy is enough here"
     peer = pytest.importorskip("clustpy.alternative", reason=reason)
-    # The module clustpy.data imports torchvision; its files are in the package.
+    # The module clustpy.data imports torchvision; the files that its loaders read are in the package.
     folder = Path(find_spec("clustpy").submodule_search_locations[0]) / "data" / "datasets"
-    table = np.genfromtxt(folder / f"{name}.data", delimiter=",")
-    labels, X = table[:, : SETS[name]].astype(int).T, prepared(table[:, SETS[name] :], each)
-    sizes = [len(np.unique(own)) for own in labels]
+    table, n = np.genfromtxt(folder / f"{name}.data", delimiter=","), SETS[name]
+    labels, X = table[:, :n].astype(int), prepared(table[:, n:], features == "standardised")
+    sizes = [len(np.unique(column)) for column in labels.T]
+    # It takes no known labelling and finds one in each of its spaces: the one most like the wanted labelling counts.
     spaces, peer_seconds = cpu(lambda: peer.NrKmeans(sizes, n_init=10, random_state=0).fit(X))
-
-    def agreement(found, known, wanted):
-        return [float(round(normalized_mutual_info_score(of, found), 3)) for of in (wanted, known)]
-
-    title = "One labelling known (of nrLetters also two): NMI of what is found with the wanted and with the known one"
-    header = ["set", "features", "components", "known", "wanted", "K", "wanted, known: CCIB", "CondEns", "NrKmeans"]
-    header += [
-        "gain of CCIB over the wanted labels (%)",
-        "CPU (s): CCIB",
-        "CondEns",
-        "NrKmeans (10 starts, all spaces)",
-    ]
-    everything = range(len(labels))
-    cases = [([i], j) for j in everything for i in everything if i != j]
-    cases += [([i for i in everything if i != j], j) for j in everything if len(labels) > 2]
+    everything = set(range(n))
+    cases = [([i], j) for j in everything for i in everything - {j}]
+    if n > 2 and features == "as they are":
+        cases += [(sorted(everything - {j}), j) for j in everything]
     for one, j in cases:
-        known, K = np.unique(labels[one], axis=1, return_inverse=True)[1].ravel(), sizes[j]
-        own = gc.ConditionalBottleneck(K, features="gaussian", random_state=0)
-        conditional, seconds = cpu(lambda own=own, known=known: own.fit(X, known=known))
-        both = gc.ConditionalEnsemble(K, random_state=0)
-        ensemble, more_seconds = cpu(lambda both=both, known=known: both.fit(X, known=known))
-        found = [agreement(each.labels_, known, labels[j]) for each in (conditional, ensemble)]
-        found.append(max(agreement(column, known, labels[j]) for column in spaces.labels_.T))
-        best, reached = (own.cost(each, X, known=known) for each in (labels[j], conditional.labels_))
-        row = [name, "standardised" if each else "as they are", X.shape[1], "+".join(str(i + 1) for i in one), j + 1, K]
-        row += [f"{wanted}, {with_known}" for wanted, with_known in found]
-        row += [float(100 * (reached / best - 1)), seconds, more_seconds, peer_seconds]
-        bench_table(title, header, row)
-        if name == "stickfigures" and not each:
+        known, wanted = np.unique(labels[:, one], axis=0, return_inverse=True)[1].ravel(), labels[:, j]
+        targets = [wanted, known, *(labels[:, i] for i in everything - {j, *one})]
+        models = (
+            gc.ConditionalBottleneck(sizes[j], 0.3, "gaussian", n_init=3, random_state=0),
+            gc.ConditionalEnsemble(sizes[j], random_state=0),
+        )
+        fits, seconds = zip(*(cpu(lambda model=m, z=known: model.fit(X, known=z)) for m in models), strict=True)
+        found = [[normalized_mutual_info_score(of, fit.labels_) for of in targets] for fit in fits]
+        found.append(max([normalized_mutual_info_score(of, own) for of in targets] for own in spaces.labels_.T))
+        best, reached = (models[0].cost(each, X, known=known) for each in (wanted, fits[0].labels_))
+        row = [name, features, X.shape[1], " and ".join(str(i + 1) for i in one), j + 1, sizes[j]]
+        row += [" / ".join(f"{value:.3f}" for value in each) for each in found]
+        bench_table(KNOWN, HEADER, [*row, f"{100 * (reached / best - 1):+.2f}", *seconds, peer_seconds])
+        if name == "stickfigures" and features == "as they are":
             assert min(found[0][0], found[1][0]) >= 0.95 and max(found[0][1], found[1][1]) <= 0.05
         if name == "aloi_small":
-            assert reached < best  # a miss that is the objective's: neither labelling, and more bits of the features
+            assert (
+                reached < best
+            )  # what is missed has fewer bits of the features: the pairs of opposite corners have more
