@@ -4,10 +4,12 @@ Generators pair objects by construction: object i has the same source in both se
 come from two child generators of `random_state` (int, `numpy.random.Generator` or None), so that the second does not
 depend on how many numbers the first drew.
 
-Loaders return a scikit-learn `Bunch`; those of gene expression live in `expression`. `registry` lists the files
+Loaders return a scikit-learn `Bunch`; those of gene expression live in `expression`, those of data with several
+labelings in `collections` (made ones: `crossed`). `registry` lists the files
 and where they are found (see `sources`).
 """
 
+from .collections import *  # noqa: F403
 from .crossed import *  # noqa: F403
 from .expression import load_expression as load_expression
 from .generators import *  # noqa: F403
