@@ -30,7 +30,8 @@ RULES = {
     "EX01": "no example",
 }
 FOR_ROOMS = ("checks", "resources")  # names that rooms give each other: not for the reader of a lesson
-NO_DATA = {"load_webkb", "load_access_control", "load_mussel"}  # examples on files that may not be embedded
+# Examples on files that are not embedded.
+NO_DATA = {"load_webkb", "load_access_control", "load_mussel", "load_cmu_faces", "load_rcv1"}
 
 
 def public():

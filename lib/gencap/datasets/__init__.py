@@ -4,6 +4,8 @@ Generators pair objects by construction: object i has the same source in both se
 come from two child generators of `random_state` (int, `numpy.random.Generator` or None), so that the second does not
 depend on how many numbers the first drew.
 
+`crossed` has the data with two and more independent labelings, made and real.
+
 Loaders return a scikit-learn `Bunch`; those of gene expression live in `expression`. `registry` lists the files
 and where they are found (see `sources`).
 """
