@@ -162,7 +162,8 @@ class _State:
 
     def settle(self, P, beta):
         """A fixed point at one temperature from memberships P: them, potentials that give them, sweeps, whether."""
-        before, last, damping, h = None, np.inf, 0.0 if self.damping == "auto" else self.damping, None
+        start, before, last, h = P, None, np.inf, None
+        damping = 0.0 if self.damping == "auto" else self.damping
         for sweep in range(1, self.max_sweeps + 1):
             new = self.potentials(P) - np.log(np.maximum(P.mean(axis=0), 1e-300)) / beta
             new[self.labelled] = CERTAIN / beta
@@ -177,6 +178,7 @@ class _State:
                 if self.damping != "auto" or damping == MOST_DAMPING:
                     return following, h, sweep, False
                 damping, before = min(0.5 + damping / 2, MOST_DAMPING), None
+                following, h, change = start, None, np.inf  # what has jumped may have lost a cluster
             else:
                 before = P
             P, last = following, change

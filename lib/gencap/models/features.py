@@ -129,6 +129,7 @@ class Regression:
         # Rows that sum to the number of terms have predictions around 1, whatever that number is.
         self.F, self.family, self.factor = F, family, F.shape[1] if family == "multinomial" else 1
         self.design = np.column_stack([known, np.ones(len(F))])
+        self.squares = (self.design[:, :, None] * self.design[:, None, :]).reshape(len(F), -1)
         start = np.zeros((F.shape[1], self.design.shape[1]))
         if family != "gaussian":
             mean = np.clip(F.mean(axis=0) * self.factor, 1e-3, np.inf if family == "multinomial" else 1 - 1e-3)
@@ -154,8 +155,8 @@ class Regression:
                 slope = (weights[:, None] * (self.factor * self.F - mean)).T @ self.design - RIDGE * self.coefficients[
                     k
                 ]
-                bend = np.einsum("im,id,ie->mde", weights[:, None] * variance, self.design, self.design, optimize=True)
-                self.coefficients[k] += np.linalg.solve(bend + penalty, slope[:, :, None])[:, :, 0]
+                bend = ((weights[:, None] * variance).T @ self.squares).reshape(-1, *penalty.shape) + penalty
+                self.coefficients[k] += np.linalg.solve(bend, slope[:, :, None])[:, :, 0]
 
     def log_likelihoods(self, F=None, design=None):
         """Of objects in every cluster, shape (N, K), up to what is the same for all of them."""
