@@ -262,5 +262,5 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         ndarray of int, shape (N,)
         """
         if self._heats:
-            return clone(self).anneal(X, [20 * self.unit(X)], **per_object).labels()
+            return clone(self).anneal(X, [20 * self.unit(X, **per_object)], **per_object).labels()
         return clone(self).fit(X, **per_object).labels_

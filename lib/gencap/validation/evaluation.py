@@ -1,5 +1,6 @@
 """One capacity of one model on two views, and the kept results of many."""
 
+import inspect
 import json
 import time
 import warnings
@@ -102,7 +103,8 @@ def _evaluated(model, pair, arrays):
         value = hamming_capacity(labels, others, model.n_clusters)
         return Evaluation(value, int(np.count_nonzero(sizes)), float(entropy(sizes, base=2)), labels)
     model = clone(model)  # a generator that the caller gave it stays where it is
-    other, unit = twin(model), model.unit(pair[0], **arrays[0])
+    own = arrays[0] if "per_object" in inspect.signature(model.unit).parameters else {}
+    other, unit = twin(model), model.unit(pair[0], **own)
     low, high = 0.8, 40.0
     while True:
         grid = beta_grid(unit, low, high, 1 + round(np.log(high / low) / GRID_RATIO))

@@ -98,8 +98,8 @@ class Informed:
     def cost(self, labels, X, **per_object):
         return super().cost(labels, X, **self._told(X, per_object))
 
-    def unit(self, X):
-        return super().unit(X, **self._told(X, {}))
+    def unit(self, X, **per_object):
+        return super().unit(X, **self._told(X, per_object))
 
     def potentials(self, X):
         method = super().potentials
