@@ -185,7 +185,8 @@ def hamming_capacity(labels1, labels2, n_clusters):
     agreed = (align_labels(labels1, labels2, n_clusters) == labels1).mean()
     if n_clusters == 1:
         return 0.0
-    return max(0.0, float((entropy_of(np.unique(labels1, return_counts=True)[1]) + stay_or_err(1 - agreed, n_clusters)) / np.log(2)))
+    sizes = np.unique(labels1, return_counts=True)[1]
+    return max(0.0, float((entropy_of(sizes) + stay_or_err(1 - agreed, n_clusters)) / np.log(2)))
 
 
 def stay_or_err(delta, n_clusters):
