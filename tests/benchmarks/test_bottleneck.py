@@ -129,6 +129,5 @@ def test_one_labelling_known_against_nrkmeans(name, features, bench_table):
         if name == "stickfigures" and features == "as they are":
             assert min(found[0][0], found[1][0]) >= 0.95 and max(found[0][1], found[1][1]) <= 0.05
         if name == "aloi_small":
-            assert (
-                reached < best
-            )  # what is missed has fewer bits of the features: the pairs of opposite corners have more
+            # What is missed has fewer bits of the features: the pairs of opposite corners have more.
+            assert reached < best

@@ -108,7 +108,7 @@ def crossed_bits(n_objects=200, n_clusters=2, *, features=(10, 4), flip=0.1, ran
     """
     n_objects, n_clusters = check_integer("n_objects", n_objects), check_integer("n_clusters", n_clusters, 2)
     flip, rng = check_number("flip", flip, 0.0, 1.0), generator(random_state)
-    features = [check_integer("features", m, n_clusters, np.inf) for m in np.atleast_1d(features).tolist()]
+    features = _of_each("features", features, check_integer, n_clusters)
     labels = rng.integers(n_clusters, size=(n_objects, len(features)))
     blocks = [np.arange(m) * n_clusters // m == own[:, None] for m, own in zip(features, labels.T, strict=True)]
     data = np.hstack(blocks) ^ (rng.random((n_objects, sum(features))) < flip)

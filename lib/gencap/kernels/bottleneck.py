@@ -83,6 +83,7 @@ def _log(x):
 
 @njit(cache=True, error_model="numpy")
 def _xlogx(x):
+    """`xlogx` for loops over clusters; a loop that calls np.log is not vectorised."""
     return x * _log(x) if x > 1e-12 else 0.0
 
 

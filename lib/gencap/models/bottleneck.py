@@ -271,7 +271,7 @@ class Bottleneck(ClusteringModel):
                 )
             table = check_vectors("known", known)
         elif known is not None:
-            if np.ndim(known) != 1 or len(known) != N:
+            if np.ndim(known) != 1:
                 raise ValueError(f"known has shape {np.shape(known)}, accepted is ({N},) or ({N}, d)")
             self._values, groups = check_classes("known", known, N)
         if fixed is None:

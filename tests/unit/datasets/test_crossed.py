@@ -212,6 +212,8 @@ def test_every_combination_of_labels_is_equally_probable(make):
         (bits, {"n_clusters": 1}, "n_clusters=1"),
         (bits, {"n_clusters": 5}, "features=4 must be >= 5"),
         (bits, {"features": (4, 0)}, "features=0"),
+        (bits, {"features": ()}, "features is empty"),
+        (bits, {"features": (4, 4.5)}, "features must be an integer"),
         (bits, {"flip": -0.1}, "flip=-0.1"),
         (bits, {"flip": np.nan}, "flip=nan"),
         (faces, {"n_objects": 0}, "n_objects=0"),

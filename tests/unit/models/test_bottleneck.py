@@ -278,13 +278,10 @@ def test_without_coordination_the_groups_have_nothing_to_do_with_each_other():
 
 def test_a_jump_is_damped_from_where_its_temperature_began():
     """What the jumps left, all objects in one cluster, was kept as a fixed point."""
-    one = gc.datasets.crossed_bits(
-        1000, 2, features=(8, 6, 4, 3), flip=0.2, random_state=np.random.default_rng([0, 25, 0])
-    )
-    known, model = (
-        one.labels[:, :3] @ [1, 2, 4],
-        gc.SideInformationBottleneck(2, 5.0, features="bernoulli", random_state=0),
-    )
+    rng = np.random.default_rng([0, 25, 0])
+    one = gc.datasets.crossed_bits(1000, 2, features=(8, 6, 4, 3), flip=0.2, random_state=rng)
+    known = one.labels[:, :3] @ [1, 2, 4]
+    model = gc.SideInformationBottleneck(2, 5.0, features="bernoulli", random_state=0)
     run = model.anneal(one.data, model.unit(one.data, known=known) * np.geomspace(2, 100, 12), known=known)
     assert run.converged.all()
     assert run.costs[-1] < model.cost(one.labels[:, 3], one.data, known=known)
