@@ -18,7 +18,7 @@ import pytest
 import gencap as gc
 
 ROOT = Path(__file__).resolve().parents[2]
-LESSONS = {"00_start_here": "temperature", "03_capacity_of_codes": "error", "06_rank_selection": "rank"}
+LESSONS = {"00_start_here": "temperature", "11_dominant_sets": "step", "06_rank_selection": "rank"}
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 PRESSES = 8
 READY = """() => {
