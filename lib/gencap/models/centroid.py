@@ -6,19 +6,20 @@ split comes at beta = 1 / (2 lambda_max), lambda_max the largest eigenvalue of t
 """
 
 import copy
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, eigvalsh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.spatial.distance import cdist
-from scipy.special import logsumexp
+from scipy.special import logsumexp, xlogy
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import kmeans_plusplus
 
-from ..checks import check_integer, check_n_clusters, check_option, check_seed, check_vectors
+from ..checks import check_integer, check_n_clusters, check_option, check_seed, check_vectors, generator
 from ..kernels import kmeans as kernels
-from ..trajectory import Trajectory, beta_grid, check_betas, check_start, softmax
+from ..trajectory import Trajectory, beta_grid, check_betas, check_start, one_hot, softmax
 from ..views.measures import all_coordinates, few_coordinates
 from .base import ClusteringModel, fixed_point, follow
 from .spectrum import temperature_unit
@@ -173,13 +174,21 @@ def _cheapest_merger(centroids, groups, counts, mass, single):
     return first, second, cost[first, second]
 
 
-def _best_split(X):
-    """What the best halving of the objects (N, D) along their leading axis takes off the cost, and the two means."""
+def code_length(first, second):
+    """Nats that tell of every object of two clusters of these sizes in which of them it is; 0 log 0 = 0."""
+    return xlogy(first + second, first + second) - xlogy(first, first) - xlogy(second, second)
+
+
+def best_split(X, price=0.0):
+    """What the best halving of objects (N, D) along their leading axis takes off the cost, and the two means.
+
+    `price` : squared distance that a nat of code length costs.
+    """
     mean = X.mean(axis=0)
     offsets = X - mean
     order = (offsets @ _leading_axis(X, np.full(len(X), 1 / len(X)), np.empty_like(X))[1]).argsort()
     sums, size = offsets[order].cumsum(axis=0)[:-1], np.arange(1, len(X))
-    gains = (sums**2).sum(axis=1) * (1 / size + 1 / size[::-1])
+    gains = (sums**2).sum(axis=1) * (1 / size + 1 / size[::-1]) - price * code_length(size, size[::-1])
     best = gains.argmax()
     return gains[best], np.array([mean + sums[best] / size[best], mean - sums[best] / size[::-1][best]])
 
@@ -203,7 +212,7 @@ def _frozen(X, centroids, beta, tolerance):
         mass, moves = np.bincount(labels, minlength=len(centroids)), [(0.0,) * 5]
         for single in np.flatnonzero(mass > 1):
             first, second, loss = _cheapest_merger(best, names, once, mass, single)
-            gain, halves = _best_split(X[labels == single])
+            gain, halves = best_split(X[labels == single])
             moves.append((gain - loss, single, first, second, halves))
         gain, single, first, second, halves = max(moves, key=lambda move: move[0])
         if gain == 0.0:
@@ -334,14 +343,18 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
         for t, beta in enumerate(betas):
             if starts is not None:
                 centroids, shares = starts[0][t], shares if self.splitting != "mass" else starts[2][t]
+            length, distinct, idle = scale if plain else 1 / np.sqrt(2 * beta), 0, 0
             for left in range(self.n_clusters)[::-1]:
                 if plain:
                     centroids = centroids + PERTURBATION * scale * rng.standard_normal(shape) / np.sqrt(shape[1])
                 settled = self._settled(X, centroids, shares, beta, TOLERANCE * scale)
                 centroids, shares, done, converged[t] = settled
                 sweeps += done
+                if self.splitting == "exact":  # every split weighs one more, and may drive others together: no cycles
+                    before, distinct = distinct, len(_copies(centroids, COPIES * length)[1])
+                    idle += distinct <= before
+                    left = left if idle < 2 else 0
                 # The last round must not move what nothing settles again.
-                length = scale if plain else 1 / np.sqrt(2 * beta)
                 if starts is not None or not left or not _unsettled(X, centroids, shares, beta, length, rng, work,
                                                                     self.splitting, self.search):  # fmt: skip
                     break
@@ -466,3 +479,73 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
     @property
     def _n_features_out(self):
         return len(self.cluster_centers_)
+
+
+class Cooled(NamedTuple):
+    """What simulated annealing found.
+
+    Attributes
+    ----------
+    labels : ndarray of int64, shape (N,)
+        Of the lowest cost that was seen at the end of a sweep.
+    cost : float
+        That cost: the sum of squared distances to the means of the clusters.
+    costs : ndarray, shape (T,)
+        Cost after every sweep.
+    """
+
+    labels: np.ndarray
+    cost: float
+    costs: np.ndarray
+
+
+def simulated_annealing(X, n_clusters, betas, *, sampler="metropolis", random_state=None):
+    """k-means by a sampler that is cooled while it runs: one sweep over the objects at every temperature.
+
+    Labels move one by one on the exact cost, the centroids being the means of their clusters at any time.
+
+    Parameters
+    ----------
+    X : array_like, shape (N, D)
+    n_clusters : int
+    betas : array_like, shape (T,)
+        Ascending inverse temperatures, as `cooling_schedule` gives them; a sweep takes one.
+    sampler : {"metropolis", "gibbs"}
+        Offer an object one cluster at random and accept by the Metropolis rule, or draw from all clusters.
+    random_state : int, Generator, RandomState or None
+
+    Returns
+    -------
+    Cooled
+
+    Raises
+    ------
+    ValueError
+        X not finite or not 2-D, n_clusters not in 1..N, betas that do not ascend, another sampler.
+
+    References
+    ----------
+    004 sections 3.2 and 9.6.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X, _, labels = gc.datasets.five_gaussians(200, random_state=0)
+    >>> betas = gc.cooling_schedule("exponential", 0.01, 10, 200)
+    >>> gc.metrics.matched_precision(gc.simulated_annealing(X, 5, betas, random_state=0).labels, labels) > 0.9
+    True
+    """
+    X, betas, rng = check_vectors("X", X), check_betas(betas), generator(random_state)
+    n_objects, n_clusters = len(X), check_n_clusters(n_clusters, len(X))
+    check_option("sampler", sampler, ("metropolis", "gibbs"))
+    X = X - X.mean(axis=0)
+    labels = rng.integers(n_clusters, size=n_objects)
+    best, costs, squares, none = labels.copy(), np.empty(len(betas)), (X**2).sum(), np.empty((0, 0))
+    mass, sums = np.bincount(labels, minlength=n_clusters).astype(np.float64), one_hot(labels, n_clusters).T @ X
+    for t, beta in enumerate(betas):
+        order = rng.permutation(n_objects)
+        kernels.sequential_sweep(X, order, beta, labels, mass, sums, none, rng, sampler == "metropolis")
+        costs[t] = squares - ((sums**2).sum(axis=1) / np.maximum(mass, 1.0)).sum()
+        if costs[t] <= costs[:t].min(initial=np.inf):
+            best = labels.copy()
+    return Cooled(best, AnnealedKMeans(n_clusters).cost(best, X), costs)
