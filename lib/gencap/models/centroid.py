@@ -233,15 +233,24 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
     ----------
     n_clusters : int
         Number of centroids K offered; how many of them differ depends on the temperature.
-    inference : {"meanfield", "gibbs"}
-        "meanfield" is expectation-maximisation with the centroids as the only parameters; "gibbs" samples.
+    inference : {"meanfield", "gibbs", "metropolis"}
+        "meanfield" is expectation-maximisation with the centroids as the only parameters; the others sample.
     sampler : {"block", "sequential"}
-        For "gibbs": all labels given the centroids, or one by one on the exact cost, n/(n+1) factor included.
+        For "gibbs": all labels given the centroids, or one by one on the exact cost, n/(n+1) factor included, as
+        "metropolis" always does.
     n_init : int
         Annealing runs; the one of lowest cost at the cold end is kept.
     n_sweeps : int
-        Sweeps that "gibbs" averages over at every temperature, after as many to settle.
+        Sweeps that a sampler averages over at every temperature, after as many to settle.
     random_state : int, Generator, RandomState or None
+    splitting : {"copies", "exact", "mass"}
+        For "meanfield". "copies": K centroids throughout, shaken at every temperature; copies of one weigh as many
+        times. "exact": distinct centroids weigh alike; a cluster splits in two where the temperature passes twice the
+        largest eigenvalue of its own covariance, and coincident ones become one (Rose 1998). "mass": split in the same
+        way, and weigh by their share of the objects (mass-constrained annealing).
+    search : bool
+        For "meanfield". True: clusters whose split is overdue borrow a centroid from two that cost little to merge,
+        and the cold end is compared with solutions found at temperature zero. False: cooling and splitting alone.
 
     Attributes
     ----------
@@ -249,13 +258,16 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
         Centroids at the coldest step.
     inertia_ : float
         Sum of squared distances of the objects to their centroid.
+    offsets_ : ndarray, shape (K,)
+        What the weights add to the squared distances at the coldest step: -log(weight) / beta, 0 for "copies".
     labels_, trajectory_, n_iter_, n_features_in_, feature_names_in_
         See `ClusteringModel`.
 
     Notes
     -----
-    The default grid is .9 to 120 units in 40 steps, the unit being the first split 1 / (2 lambda_max). Potentials are
-    squared distances (averaged over the sweeps for "gibbs"), float64. `init` starts at every beta from its centroids.
+    The default grid is .9 to 120 units in 40 steps, the unit being the first split 1 / (2 lambda_max); 1000 units in 52
+    steps for "exact" and "mass", as weights that are not alike move the borders of warm clusters. Potentials are
+    squared distances (averaged over the sweeps for samplers) plus offsets, float64. `init` starts at every beta from its centroids.
     Each run finds its path of centroids from hot to cold, a loop of its own: only of the best run, and after its colder
     end has been compared with solutions found in the cold, are the potentials worth keeping.
 
@@ -304,7 +316,8 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
     def _anneal(self, X, betas, init):
         spread, (offset, basis) = self._spread(X), self._coordinates
         unit = temperature_unit(0.5, spread)
-        betas = beta_grid(unit, 0.9, 120, 40) if betas is None else check_betas(betas)
+        grid = (120, 40) if self.splitting == "copies" else (1000, 52)
+        betas = beta_grid(unit, 0.9, *grid) if betas is None else check_betas(betas)
         if betas[-1] > COLDEST * unit and spread > 0:
             raise ValueError(f"betas go up to {betas[-1]:.3g}, accepted is up to {COLDEST:.0e} units of {unit:.3g}")
         init, starts = check_start(init, betas, len(X), self.n_clusters), None
@@ -438,7 +451,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
     fit.__doc__ = ClusteringModel.fit.__doc__
 
     def predict(self, X):
-        """Nearest centroid of every object.
+        """Cluster of lowest potential of every object: the nearest centroid, unless weights differ.
 
         Parameters
         ----------
