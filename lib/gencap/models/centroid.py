@@ -63,7 +63,7 @@ def centroid_fixed_point(X, centroids, shares, beta, tolerance, price=None, max_
     """
     mass, sums = np.empty(len(centroids)), np.empty_like(centroids)
     width = X.shape[1]
-    unit = tolerance / TOLERANCE  # a change of a share counts like one of the centroids by as much of the spread
+    unit = tolerance / TOLERANCE or 1.0  # a change of a share counts like one of the centroids by as much of the spread
 
     def step(state):
         kept = shares if price is None else np.maximum(state[:, width] / unit, LEAST_SHARE)
@@ -267,9 +267,9 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
     -----
     The default grid is .9 to 120 units in 40 steps, the unit being the first split 1 / (2 lambda_max); 1000 units in 52
     steps for "exact" and "mass", as weights that are not alike move the borders of warm clusters. Potentials are
-    squared distances (averaged over the sweeps for samplers) plus offsets, float64. `init` starts at every beta from its centroids.
-    Each run finds its path of centroids from hot to cold, a loop of its own: only of the best run, and after its colder
-    end has been compared with solutions found in the cold, are the potentials worth keeping.
+    squared distances (averaged over the sweeps for samplers) plus offsets, float64. `init` starts at every beta from
+    its centroids. Each run finds its path of centroids from hot to cold, a loop of its own: only of the best run, and
+    after its colder end has been compared with solutions found in the cold, are the potentials worth keeping.
 
     Examples
     --------
@@ -342,8 +342,8 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
         if self.search and offsets.ndim == 2 and init is None and betas[-1] > MELTED * unit and self.n_clusters > 1:
             sweeps += self._cross_over(X, betas, unit, path, offsets, converged, search)
 
-        steps = follow(betas, lambda t: (potentials(best, t), converged[t]), lambda labels: self._labels_cost(labels, X),
-                       hot_first=True)  # fmt: skip
+        steps = follow(betas, lambda t: (potentials(best, t), converged[t]),
+                       lambda labels: self._labels_cost(labels, X), hot_first=True)  # fmt: skip
         learned = {"offsets_": offsets[-1] if offsets.ndim == 2 else np.zeros(self.n_clusters)}
         return Trajectory(**steps, centroids=all_coordinates(path, offset, basis), unit=unit, n_iter=sweeps,
                           learned=learned)  # fmt: skip

@@ -52,7 +52,26 @@ def directions(X):
     return X / lengths
 
 
-class LeastAngleClustering(ClusteringModel):
+class _VectorModel(ClusteringModel):
+    """A model of vectors as scikit-learn takes them, whose runs are seeded one by one."""
+
+    def _prepared(self, X):
+        model, X = super()._prepared(X)
+        check_n_clusters(self.n_clusters, len(X))
+        check_integer("n_init", self.n_init)
+        return model, X
+
+    def _rngs(self):
+        return map(np.random.default_rng, np.random.SeedSequence(check_seed(self.random_state)).spawn(self.n_init))
+
+    def fit(self, X, y=None, **per_object):
+        vectors = self._checked("X", X, reset=True)
+        return super().fit(X if hasattr(X, "columns") else vectors, y, **per_object)  # a table keeps its names
+
+    fit.__doc__ = ClusteringModel.fit.__doc__
+
+
+class LeastAngleClustering(_VectorModel):
     """Clusters of directions, by the sum of the cosines within clusters.
 
     Parameters
@@ -95,12 +114,6 @@ class LeastAngleClustering(ClusteringModel):
     def _exact(self, X):
         return directions(X)
 
-    def _prepared(self, X):
-        model, E = super()._prepared(X)
-        check_n_clusters(self.n_clusters, len(E))
-        check_integer("n_init", self.n_init)
-        return model, E
-
     def _unit(self, E):
         return temperature_unit(self.n_clusters, np.linalg.norm(E, 2) ** 2 / len(E))
 
@@ -111,8 +124,7 @@ class LeastAngleClustering(ClusteringModel):
         unit = self._unit(E)
         betas = beta_grid(unit, 0.8, 40, 30) if betas is None else check_betas(betas)
         init = check_start(init, betas, len(E), self.n_clusters)
-        seeds = np.random.SeedSequence(check_seed(self.random_state)).spawn(self.n_init)
-        runs = (self._run(E, betas, init, np.random.default_rng(seed)) for seed in seeds)
+        runs = (self._run(E, betas, init, rng) for rng in self._rngs())
         paths, converged, n_iter = min(runs, key=lambda run: self._labels_cost((E @ run[0][-1].T).argmax(axis=1), E))
         steps = follow(betas, lambda t: (-E @ paths[t].T, converged[t]), lambda labels: self._labels_cost(labels, E))
         learned = {"cluster_centers_": paths[-1]}
@@ -148,7 +160,7 @@ class LeastAngleClustering(ClusteringModel):
         return -self._exact(self._checked("X", X_new)) @ self.cluster_centers_.T
 
 
-class ComplexityConstrainedClustering(ClusteringModel):
+class ComplexityConstrainedClustering(_VectorModel):
     """Clusters whose number follows from the price of a code: entropy-constrained vector quantisation.
 
     Parameters
@@ -177,10 +189,10 @@ class ComplexityConstrainedClustering(ClusteringModel):
     -----
     The codebook is searched at temperature zero: alternate minimisation from k-means++, which loses clusters that do
     not pay, then mergers of two clusters and halvings of one as long as the cost falls. Alternate minimisation alone
-    would keep most of the clusters it began with. The path goes from there to the hot end. The default grid
-    is .9 to 120 units (or 30 / lambda, if that is colder) in 40 steps, the unit being 1 / (2 lambda_max) as in
-    `AnnealedKMeans`; with a price the transition lies elsewhere. Where beta lambda = 1, the fixed points are those of mass-constrained annealing. `init` starts at every
-    beta from its probabilities.
+    would keep most of the clusters it began with. The path goes from there to the hot end. The default grid is .9 to
+    120 units (or 30 / lambda, if that is colder) in 40 steps, the unit being 1 / (2 lambda_max) as in `AnnealedKMeans`;
+    with a price the transition lies elsewhere. Where beta lambda = 1, the fixed points are those of mass-constrained
+    annealing. `init` starts at every beta from its probabilities.
 
     References
     ----------
@@ -204,8 +216,6 @@ class ComplexityConstrainedClustering(ClusteringModel):
 
     def _prepared(self, X):
         model, X = super()._prepared(X)
-        check_n_clusters(self.n_clusters, len(X))
-        check_integer("n_init", self.n_init)
         X, *model._coordinates = few_coordinates(X)
         return model, X
 
@@ -230,8 +240,7 @@ class ComplexityConstrainedClustering(ClusteringModel):
         init = check_start(init, betas, len(X), self.n_clusters)
         tolerance, path = PRECISE / np.sqrt(2 * unit), np.empty((len(betas), self.n_clusters, X.shape[1]))
         if init is None:
-            seeds = np.random.SeedSequence(check_seed(self.random_state)).spawn(self.n_init)
-            ends = [self._searched(X, price, np.random.default_rng(seed)) for seed in seeds]
+            ends = [self._searched(X, price, rng) for rng in self._rngs()]
             sweeps, state = sum(end[2] for end in ends), _codebook(X, min(ends, key=lambda end: end[1])[0])
 
         def settle(t):
@@ -250,7 +259,7 @@ class ComplexityConstrainedClustering(ClusteringModel):
 
     def _searched(self, X, price, rng):
         """Memberships (N, K) of a codebook that no merger, halving or move of objects makes cheaper, cost, sweeps."""
-        n_clusters, lowest, sweeps = self.n_clusters, np.inf, 0
+        n_clusters, best, lowest, sweeps = self.n_clusters, None, np.inf, 0
         centroids = kmeans_plusplus(X, n_clusters, random_state=int(rng.integers(2**31)))[0]
         labels = cdist(X, centroids, "sqeuclidean").argmin(axis=1)
         while True:
@@ -261,7 +270,7 @@ class ComplexityConstrainedClustering(ClusteringModel):
                 if (labels == before).all():
                     break
             cost = self._labels_cost(labels, X)
-            if cost >= lowest - CHEAPER * abs(lowest) and lowest < np.inf:
+            if best is not None and cost >= lowest * (1 - CHEAPER):
                 return best, lowest, sweeps
             best, lowest = one_hot(labels, n_clusters), cost
             mass = best.sum(axis=0)

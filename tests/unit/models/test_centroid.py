@@ -29,7 +29,9 @@ def test_first_exact_split_is_within_a_percent(n_features, splitting):
     rng = np.random.default_rng(n_features)
     X = rng.standard_normal((400, n_features)) * np.linspace(1, 3, n_features) + 100
     critical = 1 / (2 * np.linalg.eigvalsh(np.atleast_2d(np.cov(X.T, bias=True)))[-1])
-    run = gc.AnnealedKMeans(6, splitting=splitting).anneal(X, betas=critical * np.array([0.9, 0.99, 0.999, 1.005, 1.01]))
+    run = gc.AnnealedKMeans(6, splitting=splitting).anneal(
+        X, betas=critical * np.array([0.9, 0.99, 0.999, 1.005, 1.01])
+    )
     apart = np.ptp(run.centroids, axis=1).max(axis=1) * np.sqrt(2 * critical)
     assert apart[:3].max() < 1e-6 and apart[3:].min() > 0.1
 

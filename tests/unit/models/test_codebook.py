@@ -128,7 +128,8 @@ def test_the_number_found_does_not_depend_on_the_number_offered(price, wanted):
 def test_a_higher_price_leaves_fewer_clusters():
     X = blobs(40)
     found = [
-        gc.ComplexityConstrainedClustering(40, price=p, random_state=0).fit(X).n_clusters_ for p in (0.005, 0.02, 0.1, 1)
+        gc.ComplexityConstrainedClustering(40, price=p, random_state=0).fit(X).n_clusters_
+        for p in (0.005, 0.02, 0.1, 1)
     ]
     assert found == sorted(found, reverse=True) and found[0] > 5 and found[2:] == [5, 1]
 

@@ -416,6 +416,10 @@ NOT_SQUARE = {
 }
 NO_DEGREE = "similarities of its data leave objects without a positive degree, which have no normalised cut"
 EXPECTED = {
+    "LeastAngleClustering": {
+        "check_estimators_dtypes": "has vectors 0 where numbers become integers",
+        "check_clustering": "has centred groups, of which two in one cluster cost less",
+    },
     "NormalizedCut": dict.fromkeys(
         """check_estimator_sparse_tag check_estimator_sparse_array check_estimator_sparse_matrix check_fit2d_1sample
         check_fit2d_1feature""".split(),
