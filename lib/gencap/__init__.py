@@ -9,8 +9,8 @@ __version__ = "0.1.0"
 
 # Rooms and the names that they give to the package; NAME= is the room itself as gc.NAME.
 _NAMES = """checks checks= profile; resources resources=; trajectory trajectory= Trajectory cooling_schedule;
-    datasets datasets=; models.base ClusteringModel; models.bottleneck ConditionalBottleneck InformationBottleneck MixtureModel
-    SideInformationBottleneck; models.centroid AnnealedKMeans Cooled simulated_annealing;
+    datasets datasets=; models.base ClusteringModel; models.bottleneck ConditionalBottleneck InformationBottleneck
+    MixtureModel SideInformationBottleneck; models.centroid AnnealedKMeans Cooled simulated_annealing;
     models.codebook ComplexityConstrainedClustering LeastAngleClustering; models.cuts AdaptiveRatioCut NormalizedCut;
     models.dominant DominantSets replicator_dynamics; models.nonredundant ConditionalEnsemble ConstrainedModelClustering
     quadratic_consensus quadratic_information successive_clusterings; models.pairwise PairwiseClustering;

@@ -38,7 +38,20 @@ CHEAPER = 1e-9  # of the cost; less does not count as a better codebook
 
 
 def directions(X):
-    """Vectors (N, D) divided by their lengths; ValueError where one is 0.
+    """Vectors divided by their lengths.
+
+    Parameters
+    ----------
+    X : array_like, shape (N, D)
+
+    Returns
+    -------
+    ndarray, shape (N, D)
+
+    Raises
+    ------
+    ValueError
+        A vector of length 0, or X not finite or not 2-D.
 
     Examples
     --------
@@ -200,10 +213,10 @@ class ComplexityConstrainedClustering(_VectorModel):
 
     Examples
     --------
-    >>> import gencap as gc
-    >>> X, *_ = gc.datasets.five_gaussians(500, random_state=0)
-    >>> [gc.ComplexityConstrainedClustering(k, price=5.0, random_state=0).fit(X).n_clusters_ for k in (10, 20)]
-    [5, 5]
+    >>> import numpy as np, gencap as gc
+    >>> X = np.add.outer([0.0, 5.0, 20.0], np.linspace(-0.5, 0.5, 20)).reshape(-1, 1)
+    >>> [gc.ComplexityConstrainedClustering(k, price=1.0, random_state=0).fit(X).n_clusters_ for k in (5, 20)]
+    [3, 3]
     """
 
     def __init__(self, n_clusters=20, price=None, n_init=3, random_state=None):
