@@ -193,7 +193,7 @@ def least_angle_log_partition(X, n_clusters, beta, *, n_nodes=16):
     --------
     >>> import numpy as np
     >>> from gencap.theory import maxent
-    >>> exact = float(np.log(2 * np.exp(1.5) + 2 * np.exp(1.0)))  # two equal vectors: together the cost is -3/2, apart -1
+    >>> exact = float(np.log(2 * np.exp(1.5) + 2 * np.exp(1.0)))  # costs: -3/2 together, -1 apart
     >>> round(maxent.least_angle_log_partition([[1.0], [1.0]], 2, 1.0) - exact, 9) + 0
     0.0
     """
