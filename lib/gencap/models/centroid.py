@@ -40,7 +40,7 @@ LEAST_SHARE = 1e-12  # of the objects; keeps the logarithm of an empty cluster's
 CHEAPER = 1e-4  # of the cost; less does not count as a better solution
 
 
-def centroid_fixed_point(X, centroids, shares, beta, tolerance, price=None, max_sweeps=None):
+def centroid_fixed_point(X, centroids, shares, beta, tolerance, price=None):
     """A fixed point of expectation-maximisation with P_ik ~ exp(-beta (||x_i - mu_k||^2 - price log share_k)).
 
     Parameters
@@ -53,7 +53,6 @@ def centroid_fixed_point(X, centroids, shares, beta, tolerance, price=None, max_
         Length of a step of the centroids that counts as none.
     price : float or None
         With a price the shares follow the clusters' mass; None: they stay, at the price 1 / beta.
-    max_sweeps : int or None
 
     Returns
     -------
@@ -61,8 +60,7 @@ def centroid_fixed_point(X, centroids, shares, beta, tolerance, price=None, max_
     n_sweeps : int
     converged : bool
     """
-    mass, sums = np.empty(len(centroids)), np.empty_like(centroids)
-    width = X.shape[1]
+    mass, sums, width = np.empty(len(centroids)), np.empty_like(centroids), X.shape[1]
     unit = tolerance / TOLERANCE or 1.0  # a change of a share counts like one of the centroids by as much of the spread
 
     def step(state):
@@ -74,7 +72,7 @@ def centroid_fixed_point(X, centroids, shares, beta, tolerance, price=None, max_
         return moved if price is None else np.column_stack([moved, unit * (mass / len(X)) - state[:, width]])
 
     start = centroids if price is None else np.column_stack([centroids, unit * shares])
-    state, sweeps, converged = fixed_point(step, start, tolerance, max_sweeps or MAX_SWEEPS, LONGEST_LEAP)
+    state, sweeps, converged = fixed_point(step, start, tolerance, MAX_SWEEPS, LONGEST_LEAP)
     if price is not None:
         shares = np.maximum(state[:, width] / unit, LEAST_SHARE)
     return np.ascontiguousarray(state[:, :width]), shares, sweeps, converged

@@ -172,6 +172,15 @@ def test_every_step_is_a_fixed_point_with_shares():
         np.testing.assert_allclose(np.exp(-offsets[0] / price), mass / len(X), atol=5e-3)
 
 
+def test_at_the_price_of_the_temperature_it_is_mass_constrained_annealing():
+    X = blobs(40)
+    model = gc.AnnealedKMeans(8, splitting="mass", random_state=0)
+    for beta in model.unit(X) * np.array([1.5, 6.0, 40.0]):
+        run = model.anneal(X, betas=[beta])
+        again = gc.ComplexityConstrainedClustering(8, price=1 / beta).anneal(X, betas=[beta], init=run)
+        np.testing.assert_allclose(again.probabilities, run.probabilities, atol=2e-2)
+
+
 def test_equal_objects_are_one_cluster():
     model = gc.ComplexityConstrainedClustering(3, random_state=0).fit(np.ones((6, 2)))
     assert model.n_clusters_ == 1 and model.trajectory_.costs[-1] == pytest.approx(0, abs=1e-9)
