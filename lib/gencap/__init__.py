@@ -8,15 +8,16 @@ import importlib
 __version__ = "0.1.0"
 
 # Rooms and the names that they give to the package; NAME= is the room itself as gc.NAME.
-_NAMES = """checks checks= profile; resources resources=; trajectory trajectory= Trajectory; datasets datasets=;
-    models.base ClusteringModel; models.bottleneck ConditionalBottleneck InformationBottleneck MixtureModel
-    SideInformationBottleneck; models.centroid AnnealedKMeans; models.cuts AdaptiveRatioCut NormalizedCut;
+_NAMES = """checks checks= profile; resources resources=; trajectory trajectory= Trajectory cooling_schedule;
+    datasets datasets=; models.base ClusteringModel; models.bottleneck ConditionalBottleneck InformationBottleneck
+    MixtureModel SideInformationBottleneck; models.centroid AnnealedKMeans Cooled simulated_annealing;
+    models.codebook ComplexityConstrainedClustering LeastAngleClustering; models.cuts AdaptiveRatioCut NormalizedCut;
     models.dominant DominantSets replicator_dynamics; models.nonredundant ConditionalEnsemble ConstrainedModelClustering
     quadratic_consensus quadratic_information successive_clusterings; models.pairwise PairwiseClustering;
     models.quadratic CorrelationClustering MaxCut MinCut; models.roles NoisyOrFactorization;
     models.similarity RestartWarning SimilarityClustering; models.spectrum top_eigenvalue;
-    run.claims claims=; show.explorers widgets=; show.plots plots=; theory.coding coding=; theory.phases phases=;
-    theory.rank rank=; theory.rate RateDistortion information_plane rate_distortion;
+    run.claims claims=; show.explorers widgets=; show.plots plots=; theory.coding coding=; theory.maxent maxent=;
+    theory.phases phases=; theory.rank rank=; theory.rate RateDistortion information_plane rate_distortion;
     theory.codes kary_capacity kary_information kary_optimal_beta shannon_capacity;
     validation.agreement metrics= align_labels; validation.capacity Capacity generalization_capacity hamming_capacity;
     validation.comparison Comparison compare_models; validation.criteria Gap aic bic compare_criteria

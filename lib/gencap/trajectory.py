@@ -17,7 +17,7 @@ import numpy as np
 from scipy import special
 from scipy.sparse.csgraph import connected_components
 
-from .checks import as_array, check_labels, check_option
+from .checks import as_array, check_integer, check_labels, check_number, check_option
 from .resources import replacing
 
 COINCIDENT = 0.1  # clusters whose normalised memberships differ by less (total variation) are counted once
@@ -46,6 +46,48 @@ def beta_grid(unit, low, high, n_steps):
     [1.0, 2.0, 4.0]
     """
     return unit * np.geomspace(low, high, n_steps)
+
+
+def cooling_schedule(schedule, hot, cold, n_steps):
+    """Inverse temperatures of a cooling, ascending from `hot` to `cold` (004 section 9.6).
+
+    Parameters
+    ----------
+    schedule : {"exponential", "linear", "logarithmic"}
+        The temperature falls by a constant factor, by a constant difference, or as 1 / (a + b log t) at step t = 1, 2,
+        ..., the rate at which a sampler would find the optimum if it had no end.
+    hot, cold : float
+        Inverse temperatures at the ends, 0 < hot < cold.
+    n_steps : int
+        At least 2.
+
+    Returns
+    -------
+    ndarray, shape (n_steps,)
+
+    Raises
+    ------
+    ValueError
+        Another schedule, ends in another order, fewer than 2 steps.
+
+    Examples
+    --------
+    >>> for schedule in ("exponential", "linear", "logarithmic"):
+    ...     print(cooling_schedule(schedule, 1.0, 4.0, 3).round(2).tolist())
+    [1.0, 2.0, 4.0]
+    [1.0, 1.6, 4.0]
+    [1.0, 2.89, 4.0]
+    """
+    check_option("schedule", schedule, ("exponential", "linear", "logarithmic"))
+    hot, cold = check_number("hot", hot, np.nextafter(0, 1)), check_number("cold", cold)
+    if cold <= hot:
+        raise ValueError(f"cold={cold} is not above hot={hot}: inverse temperatures ascend as it gets colder")
+    n_steps = check_integer("n_steps", n_steps, 2)
+    if schedule == "exponential":
+        return np.geomspace(hot, cold, n_steps)
+    if schedule == "linear":
+        return 1 / np.linspace(1 / hot, 1 / cold, n_steps)
+    return hot + (cold - hot) * np.log(np.arange(1, n_steps + 1)) / np.log(n_steps)
 
 
 def check_betas(betas):

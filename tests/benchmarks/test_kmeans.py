@@ -38,3 +38,43 @@ def test_cost_against_scikit_learn(bench_table):
     assert seconds <= 8  # 50 features, the last: with all threads on offer, whatever else runs
     assert np.median(ratios) <= 1.001
     assert max(ratios) <= 1.02
+
+
+def blobs(seed):
+    """20 groups of 25 at random places, and their number."""
+    rng = np.random.default_rng(seed)
+    return rng.uniform(0, 10, (20, 2)).repeat(25, axis=0) + 0.5 * rng.standard_normal((500, 2)), 20
+
+
+def surplus(seed):
+    """Five Gaussians of 80 objects, and eight centroids."""
+    rng = np.random.default_rng(1000 + seed)
+    return (4 * rng.standard_normal((5, 2))).repeat(80, axis=0) + rng.standard_normal((400, 2)), 8
+
+
+def test_uneven_ends_over_100_seeds(bench_table):
+    """Uneven: more than 1 % above the best of 100 k-means++ starts. Every seed has data of its own."""
+    gc.AnnealedKMeans(3, random_state=0).fit(blobs(0)[0])
+    ways = [{"splitting": s, "search": search} for s in ("copies", "exact", "mass") for search in (False, True)]
+    for make in (blobs, surplus):
+        ratios, seconds = np.empty((100, len(ways))), np.zeros(len(ways))
+        for seed in range(100):
+            X, n_clusters = make(seed)
+            best = KMeans(n_clusters, n_init=100, random_state=0).fit(X).inertia_
+            for way, words in enumerate(ways):
+                model = gc.AnnealedKMeans(n_clusters, random_state=seed, **words)
+                model, taken = cpu(lambda model=model, X=X: model.fit(X))
+                ratios[seed, way], seconds[way] = model.cost(model.labels_, X) / best, seconds[way] + taken / 100
+        for words, column, taken in zip(ways, ratios.T, seconds, strict=True):
+            bench_table(
+                "Uneven ends of annealed k-means, 100 seeds",
+                ["data", "splitting", "search", "uneven", "median cost ratio", "largest", "CPU (s)"],
+                [
+                    make.__name__,
+                    *map(str, words.values()),
+                    (column > 1.01).mean(),
+                    *np.quantile(column, [0.5, 1]),
+                    taken,
+                ],
+            )
+            assert not words["search"] or (column > 1.01).mean() <= 0.02

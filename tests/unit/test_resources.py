@@ -25,7 +25,7 @@ X = np.random.default_rng(0).standard_normal((30, 3))
 GRAPH = np.abs(np.corrcoef(X))
 GRAPH = (GRAPH + GRAPH.T) / 2
 LOOPS = {
-    "k-means": (centroid, "_fixed_point", lambda: gc.AnnealedKMeans(2).fit(X)),
+    "k-means": (centroid, "centroid_fixed_point", lambda: gc.AnnealedKMeans(2).fit(X)),
     "similarities": (similarity.State, "relax", lambda: gc.MinCut(2).fit(GRAPH)),
     "dominant sets": (dominant, "replicator_dynamics", lambda: gc.DominantSets(2, max_steps=5).fit(GRAPH)),
     "transfer": (

@@ -237,3 +237,31 @@ def test_validation_is_cheap():
         Trajectory(np.arange(1.0, 26), P, P, np.zeros(25))
         times.append(time.process_time() - start)
     assert min(times) < 0.05
+
+
+def test_schedules_cool_as_their_names_say():
+    for schedule in ("exponential", "linear", "logarithmic"):
+        betas = gc.cooling_schedule(schedule, 0.5, 20, 50)
+        assert betas[[0, -1]] == pytest.approx([0.5, 20]) and (np.diff(betas) > 0).all() and betas.shape == (50,)
+        T, t = 1 / betas, np.arange(1, 51)
+        if schedule == "exponential":
+            np.testing.assert_allclose(T[1:] / T[:-1], (0.5 / 20) ** (1 / 49))
+        elif schedule == "linear":
+            np.testing.assert_allclose(np.diff(T), (1 / 20 - 2) / 49)
+        else:  # T = 1 / (a + b log t)
+            np.testing.assert_allclose(np.polyval(np.polyfit(np.log(t), betas, 1), np.log(t)), betas)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("geometric", 1.0, 2.0, 3), "schedule='geometric'.*exponential.*linear.*logarithmic"),
+        (("linear", 0.0, 2.0, 3), "hot=0.0"),
+        (("linear", 2.0, 1.0, 3), "cold=1.0 is not above hot=2.0"),
+        (("linear", 1.0, np.inf, 3), "cold=inf"),
+        (("linear", 1.0, 2.0, 1), "n_steps=1"),
+    ],
+)
+def test_bad_schedules_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        gc.cooling_schedule(*arguments)

@@ -26,16 +26,16 @@ def exp_negative(x):
 
 
 @njit(inline="always")
-def _distances(X, i, centroids, h):
-    """h[k] = ||x_i - mu_k||^2; returns the smallest."""
+def _distances(X, i, centroids, offsets, h):
+    """h[k] = ||x_i - mu_k||^2 + offsets[k]; returns the smallest."""
     lowest = np.inf
     for k in range(centroids.shape[0]):
         distance = 0.0
         for d in range(X.shape[1]):
             difference = X[i, d] - centroids[k, d]
             distance += difference * difference
-        h[k] = distance
-        lowest = min(lowest, distance)
+        h[k] = distance + offsets[k]
+        lowest = min(lowest, h[k])
     return lowest
 
 
@@ -57,16 +57,16 @@ def _draw(h, beta, lowest, rng, weights):
 
 
 @njit(cache=True, fastmath=FAST)
-def em_sweep(X, centroids, beta, mass, sums):
-    """Distance, softmax and accumulation in one pass: mass_k = sum_i P_ik, sums_k = sum_i P_ik x_i.
+def em_sweep(X, centroids, offsets, beta, mass, sums):
+    """Potentials, softmax and accumulation in one pass: mass_k = sum_i P_ik, sums_k = sum_i P_ik x_i.
 
     Parameters
     ----------
-    X : (N, D), contiguous; centroids : (K, D); mass : (K,) and sums : (K, D), overwritten.
+    X : (N, D), contiguous; centroids : (K, D); offsets : (K,); mass : (K,) and sums : (K, D), overwritten.
 
     Returns
     -------
-    cost : float, sum_i sum_k P_ik ||x_i - mu_k||^2
+    cost : float, sum_i sum_k P_ik h_ik with h_ik = ||x_i - mu_k||^2 + offsets_k
     """
     n_clusters = centroids.shape[0]
     h, shares = np.empty((BLOCK, n_clusters)), np.empty((BLOCK, n_clusters))
@@ -77,7 +77,7 @@ def em_sweep(X, centroids, beta, mass, sums):
         rows = X[start : start + BLOCK]
         P = shares[: len(rows)]
         for i in range(len(rows)):
-            lowest = _distances(rows, i, centroids, h[i])
+            lowest = _distances(rows, i, centroids, offsets, h[i])
             for k in range(n_clusters):
                 P[i, k] = beta * (lowest - h[i, k])
         exponents = P.ravel()  # one long loop is vectorised, many short ones are not
@@ -102,11 +102,11 @@ def block_gibbs_sweep(X, centroids, beta, labels, mass, sums, potentials, rng):
 
     potentials : (N, K) or (0, 0), to which ||x_i - mu_k||^2 is added.
     """
-    h, weights = np.empty(centroids.shape[0]), np.empty(centroids.shape[0])
+    h, weights, offsets = np.empty(len(centroids)), np.empty(len(centroids)), np.zeros(len(centroids))
     mass[:] = 0.0
     sums[:] = 0.0
     for i in range(X.shape[0]):
-        lowest = _distances(X, i, centroids, h)
+        lowest = _distances(X, i, centroids, offsets, h)
         if potentials.shape[0] > 0:
             for k in range(h.shape[0]):
                 potentials[i, k] += h[k]
@@ -117,8 +117,21 @@ def block_gibbs_sweep(X, centroids, beta, labels, mass, sums, potentials, rng):
             sums[k, d] += X[i, d]
 
 
+@njit(inline="always")
+def _placement(X, i, k, mass, sums):
+    """What object i, taken out of its cluster, costs in cluster k, which holds mass_k others of sum sums_k."""
+    cost = 0.0
+    if mass[k] > 0.5:
+        inverse = 1.0 / mass[k]
+        for d in range(X.shape[1]):
+            difference = X[i, d] - sums[k, d] * inverse
+            cost += difference * difference
+        cost *= mass[k] / (mass[k] + 1.0)
+    return cost
+
+
 @njit(cache=True, fastmath=FAST)
-def sequential_gibbs_sweep(X, order, beta, labels, mass, sums, potentials, rng):
+def sequential_sweep(X, order, beta, labels, mass, sums, potentials, rng, metropolis):
     """Draw labels one by one on the exact cost: the centroids follow every move.
 
     With object i taken out, putting it into cluster k of n members costs n/(n+1) ||x_i - mean_k||^2, and nothing
@@ -126,28 +139,32 @@ def sequential_gibbs_sweep(X, order, beta, labels, mass, sums, potentials, rng):
 
     labels : (N,); mass : (K,) and sums : (K, D) belong to them and are kept up to date.
     potentials : (N, K) or (0, 0), to which the cost of every placement is added.
+    metropolis : offer one cluster, any with the same probability, and take it with probability min(1, exp(-beta
+        difference)), instead of drawing from exp(-beta cost).
     """
     n_clusters = mass.shape[0]
     h, weights = np.empty(n_clusters), np.empty(n_clusters)
+    recorded = potentials.shape[0] > 0
     for i in order:
         own = labels[i]
         mass[own] -= 1.0
         for d in range(X.shape[1]):
             sums[own, d] -= X[i, d]
-        lowest = np.inf
-        for k in range(n_clusters):
-            h[k] = 0.0
-            if mass[k] > 0.5:
-                inverse = 1.0 / mass[k]
-                for d in range(X.shape[1]):
-                    difference = X[i, d] - sums[k, d] * inverse
-                    h[k] += difference * difference
-                h[k] *= mass[k] / (mass[k] + 1.0)
-            lowest = min(lowest, h[k])
-        if potentials.shape[0] > 0:
+        if recorded or not metropolis:
+            lowest = np.inf
             for k in range(n_clusters):
-                potentials[i, k] += h[k]
-        k = _draw(h, beta, lowest, rng, weights)
+                h[k] = _placement(X, i, k, mass, sums)
+                lowest = min(lowest, h[k])
+            if recorded:
+                for k in range(n_clusters):
+                    potentials[i, k] += h[k]
+        if metropolis:
+            k = rng.integers(0, n_clusters)
+            rise = _placement(X, i, k, mass, sums) - _placement(X, i, own, mass, sums)
+            if rise > 0.0 and rng.random() >= exp_negative(-beta * rise):
+                k = own
+        else:
+            k = _draw(h, beta, lowest, rng, weights)
         labels[i] = k
         mass[k] += 1.0
         for d in range(X.shape[1]):

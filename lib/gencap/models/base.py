@@ -28,6 +28,8 @@ from ..checks import check_labels, check_n_clusters, check_same_order, check_unm
 from ..resources import one_thread
 from ..trajectory import softmax
 
+FEWEST_SWEEPS = 4  # of `fixed_point`
+
 
 def warn_caller(message, category):
     """Warn at the line outside the package that led here, however deep this is."""
@@ -68,6 +70,40 @@ def follow(betas, settle, cost, dtype=np.float64, hot_first=False):
             known = labels, cost(labels)
         costs[t] = known[1]
     return dict(betas=betas, probabilities=probabilities, potentials=potentials, costs=costs, converged=converged)
+
+
+def fixed_point(step, state, tolerance, max_sweeps, longest_leap=16.0):
+    """A fixed point of an iteration that slows down close to a split: the state, sweeps, whether it was reached.
+
+    There the steps shrink by a factor near 1. Two steps show the factor, and the third leaps (squared extrapolation
+    after Varadhan and Roland 2008); every leap is followed by plain steps, whose fixed points are kept.
+
+    Parameters
+    ----------
+    step : callable (state) -> ndarray
+        What one sweep adds to a state.
+    state : ndarray
+    tolerance : float
+        Norm of a step that counts as none, unless it grows: a split begins so.
+    max_sweeps : int
+    longest_leap : float
+        In steps.
+
+    Returns
+    -------
+    ndarray, int, bool
+    """
+    for sweeps in range(2, max_sweeps + 1, 2):
+        first = step(state)
+        second = step(state + first)
+        length, following = np.linalg.norm(first), np.linalg.norm(second)
+        # A split begins as a small step that grows; it shows once the others have died away.
+        if sweeps > FEWEST_SWEEPS and following <= length <= tolerance:
+            return state + first + second, sweeps, True
+        bend = np.linalg.norm(second - first)
+        leap = min(max(length / bend, 1.0), longest_leap) if bend > 0 else 1.0
+        state = state + 2 * leap * first + leap**2 * (second - first)
+    return state, sweeps, False
 
 
 def _taken(method, per_object):

@@ -23,6 +23,145 @@ def clouds(n_objects=300, n_clusters=5, n_features=2, seed=0, spread=6.0):
     return centers[np.arange(n_objects) % n_clusters] + rng.standard_normal((n_objects, n_features))
 
 
+@pytest.mark.parametrize("splitting", ["exact", "mass"])
+@pytest.mark.parametrize("n_features", [1, 2, 5])
+def test_first_exact_split_is_within_a_percent(n_features, splitting):
+    rng = np.random.default_rng(n_features)
+    X = rng.standard_normal((400, n_features)) * np.linspace(1, 3, n_features) + 100
+    critical = 1 / (2 * np.linalg.eigvalsh(np.atleast_2d(np.cov(X.T, bias=True)))[-1])
+    run = gc.AnnealedKMeans(6, splitting=splitting).anneal(
+        X, betas=critical * np.array([0.9, 0.99, 0.999, 1.005, 1.01])
+    )
+    apart = np.ptp(run.centroids, axis=1).max(axis=1) * np.sqrt(2 * critical)
+    assert apart[:3].max() < 1e-6 and apart[3:].min() > 0.1
+
+
+def test_a_cluster_splits_at_twice_the_largest_eigenvalue_of_its_own_covariance():
+    """Three groups far apart, of different widths: each splits at its own temperature."""
+    rng = np.random.default_rng(0)
+    groups = [[30.0 * k, 0] + rng.standard_normal((100, 2)) * [width, width / 2] for k, width in enumerate((1, 0.5, 2))]
+    widths = [1 / (2 * np.linalg.eigvalsh(np.cov(group.T, bias=True))[-1]) for group in groups]
+    betas = np.sort(np.concatenate([[0.02, 0.1], np.outer(widths, [0.99, 1.01]).ravel()]))
+    run = gc.AnnealedKMeans(60, splitting="mass", search=False).anneal(np.concatenate(groups), betas=betas)
+    for k, critical in enumerate(widths):
+        for beta, wanted in ((0.99 * critical, 1), (1.01 * critical, 2)):
+            t = np.flatnonzero(np.isclose(betas, beta))[0]
+            own = run.centroids[t][np.abs(run.centroids[t, :, 0] - 30 * k) < 12]
+            assert min(len(np.unique(own.round(2), axis=0)), 2) == wanted
+
+
+def test_coincident_centroids_are_one_at_every_temperature():
+    """Exact: distinct centroids weigh alike, however many copies they have; mass: their share of the objects."""
+    X = clouds(200, 4)
+    for splitting in ("exact", "mass"):
+        run = gc.AnnealedKMeans(9, splitting=splitting, search=False).anneal(X)
+        for t in range(run.n_steps):
+            distances, P = cdist(X, run.centroids[t], "sqeuclidean"), run.probabilities[t]
+            names = np.unique((run.centroids[t] / 1e-4).round(), axis=0, return_inverse=True)[1].ravel()
+            offsets = np.log(np.bincount(names)[names]) if splitting == "exact" else -np.log(P.mean(axis=0))
+            wanted = softmax(-run.betas[t] * distances - offsets, axis=1)
+            shared = np.array([wanted[:, names == name].sum(axis=1) for name in range(names.max() + 1)])
+            given = np.array([P[:, names == name].sum(axis=1) for name in range(names.max() + 1)])
+            np.testing.assert_allclose(given, shared, atol=5e-3)
+            again = (P.T @ X) / P.sum(axis=0)[:, None]
+            assert np.abs(again - run.centroids[t]).max() < 2e-3 / np.sqrt(2 * run.unit)
+
+
+@pytest.mark.parametrize("splitting", ["copies", "exact", "mass"])
+def test_splitting_ends_as_low_as_many_starts_and_lower_with_the_search(splitting):
+    rng = np.random.default_rng(1)
+    X = (rng.uniform(0, 10, (20, 2))).repeat(20, axis=0) + 0.3 * rng.standard_normal((400, 2))
+    best = KMeans(20, n_init=100, random_state=0).fit(X).inertia_
+    costs = []
+    for search in (False, True):
+        model = gc.AnnealedKMeans(20, splitting=splitting, search=search, random_state=0).fit(X)
+        costs.append(model.cost(model.labels_, X) / best)
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+        assert model.offsets_.shape == (20,) and (splitting == "mass" or not model.offsets_.any())
+    assert costs[1] <= min(1.01, costs[0] + 1e-9) and (splitting == "copies" or costs[0] < 1.2)
+
+
+def placements(X, labels, i, n_clusters):
+    """Costs of object i in every cluster, of the sampler's kernel."""
+    labels, mass = np.array(labels), np.bincount(labels, minlength=n_clusters).astype(float)
+    sums, kept = np.eye(n_clusters)[labels].T @ X, np.zeros((len(X), n_clusters))
+    kernels.sequential_sweep(X, np.array([i]), 1.0, labels, mass, sums, kept, np.random.default_rng(0), False)
+    return kept[i]
+
+
+def test_metropolis_has_detailed_balance_and_a_systematic_scan_is_stationary():
+    """Both kernels' transition probabilities between all labelings, from the costs that they compare."""
+    n_objects, n_clusters, beta = 4, 3, 0.7
+    X = np.random.default_rng(1).standard_normal((n_objects, 2))
+    labelings = assignments(n_objects, n_clusters)
+    place = {tuple(labels): number for number, labels in enumerate(labelings)}
+    gibbs = boltzmann(partition_costs(X, labelings, n_clusters), beta)
+    steps = np.zeros((2, n_objects, len(labelings), len(labelings)))  # metropolis, Gibbs; one object is visited
+    for number, i in np.ndindex(len(labelings), n_objects):
+        labels = labelings[number]
+        h = placements(X, labels, i, n_clusters)
+        accepted = np.minimum(1, np.exp(-beta * (h - h[labels[i]]))) / n_clusters
+        accepted[labels[i]] += 1 - accepted.sum()
+        for k in range(n_clusters):
+            other = place[tuple(np.where(np.arange(n_objects) == i, k, labels))]
+            steps[:, i, number, other] = accepted[k], softmax(-beta * h)[k]
+    for step in steps.reshape(-1, *steps.shape[2:]):
+        flow = gibbs[:, None] * step
+        np.testing.assert_allclose(flow, flow.T, atol=1e-12)
+    for scan in (np.linalg.multi_dot(steps[0]), np.linalg.multi_dot(steps[1])):
+        np.testing.assert_allclose(gibbs @ scan, gibbs, atol=1e-12)
+        flow = gibbs[:, None] * scan
+        assert np.abs(flow - flow.T).max() > 1e-4  # sufficient, and not necessary
+
+
+def test_metropolis_moves_with_the_metropolis_probabilities():
+    X, beta, rng = np.array([[0.0], [1.0], [3.0]]), 0.9, np.random.default_rng(4)
+    h, moves, none = placements(X, [0, 0, 1], 1, 2), 0, np.empty((0, 0))
+    assert h.tolist() == [0.5, 2.0]
+    for _ in range(20000):
+        labels, mass, sums = np.array([0, 0, 1]), np.array([2.0, 1.0]), np.array([[1.0], [3.0]])
+        kernels.sequential_sweep(X, np.array([1]), beta, labels, mass, sums, none, rng, True)
+        moves += labels[1]
+    assert moves / 20000 == pytest.approx(0.5 * np.exp(-beta * 1.5), abs=0.01)
+
+
+@pytest.mark.parametrize("sampler", ["metropolis", "gibbs"])
+@pytest.mark.parametrize("schedule", ["exponential", "linear", "logarithmic"])
+def test_simulated_annealing_finds_the_best_of_all_partitions(sampler, schedule):
+    X = np.random.default_rng(0).standard_normal((8, 2))
+    best = partition_costs(X, assignments(8, 3), 3).min()
+    betas = gc.cooling_schedule(schedule, 0.3, 100, 400)
+    found = gc.simulated_annealing(X + 1e3, 3, betas, sampler=sampler, random_state=0)
+    assert found.cost == pytest.approx(best, rel=1e-6) and found.cost == pytest.approx(found.costs.min(), rel=1e-6)
+    assert partition_costs(X, [found.labels], 3)[0] == pytest.approx(best) and found.costs.shape == (400,)
+
+
+def test_slow_cooling_ends_lower():
+    X = clouds(300, 10, seed=2)
+    unit = gc.AnnealedKMeans(10).unit(X)
+    costs = [
+        np.mean([gc.simulated_annealing(X, 10, betas, random_state=s).cost for s in range(5)])
+        for betas in (gc.cooling_schedule("exponential", unit, 1000 * unit, n) for n in (20, 2000))
+    ]
+    assert costs[0] > 1.05 * costs[1]
+    assert costs[1] <= 1.02 * KMeans(10, n_init=20, random_state=0).fit(X).inertia_
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"X": [1.0, 2.0]}, "X must be"),
+        ({"n_clusters": 6}, "n_clusters=6"),
+        ({"betas": [2.0, 1.0]}, "betas must ascend"),
+        ({"sampler": "block"}, "sampler='block'.*metropolis.*gibbs"),
+        ({"random_state": -1}, "random_state=-1"),
+    ],
+)
+def test_bad_input_of_simulated_annealing_is_named(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        gc.simulated_annealing(**{"X": np.arange(10.0).reshape(5, 2), "n_clusters": 2, "betas": [1.0, 2.0]} | wrong)
+
+
 @pytest.mark.parametrize("n_features", [1, 2, 5])
 def test_first_split(n_features):
     rng = np.random.default_rng(n_features)
@@ -40,8 +179,9 @@ def test_sweep_is_expectation_maximisation():
     rng = np.random.default_rng(0)
     X, centroids, beta = rng.standard_normal((50, 3)), rng.standard_normal((4, 3)), 0.7
     mass, sums = np.empty(4), np.empty((4, 3))
-    cost = kernels.em_sweep(X, centroids, beta, mass, sums)
-    distances = ((X[:, None] - centroids) ** 2).sum(axis=2)
+    offsets = rng.standard_normal(4)
+    cost = kernels.em_sweep(X, centroids, offsets, beta, mass, sums)
+    distances = ((X[:, None] - centroids) ** 2).sum(axis=2) + offsets
     P = softmax(-beta * distances, axis=1)
     np.testing.assert_allclose(mass, P.sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(sums, P.T @ X, atol=1e-12)
@@ -102,8 +242,9 @@ def partition_costs(X, labelings, n_clusters):
     )
 
 
+@pytest.mark.parametrize("metropolis", [False, True])
 @pytest.mark.parametrize("n_clusters", [2, 3])
-def test_sequential_gibbs_samples_the_joint_distribution(n_clusters):
+def test_sequential_samplers_have_the_joint_distribution(n_clusters, metropolis):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((6, 2))
     labelings = assignments(6, n_clusters)
@@ -112,7 +253,7 @@ def test_sequential_gibbs_samples_the_joint_distribution(n_clusters):
     mass, sums = np.bincount(labels).astype(float), np.array([X[labels == k].sum(axis=0) for k in range(n_clusters)])
     visited, none, order = np.empty((30000, 6), int), np.empty((0, 0)), np.arange(6)
     for row in visited:
-        kernels.sequential_gibbs_sweep(X, order, 0.5, labels, mass, sums, none, rng)
+        kernels.sequential_sweep(X, order, 0.5, labels, mass, sums, none, rng, metropolis)
         row[:] = labels
     assert np.abs(coclustering(visited, np.ones(len(visited))) - exact).max() < 0.01
     np.testing.assert_allclose(mass, np.bincount(labels, minlength=n_clusters), atol=1e-9)
@@ -138,7 +279,7 @@ def test_cold_sweep_is_lloyds():
     X = clouds(100)
     mass, sums = np.empty(4), np.empty((4, 2))
     centroids = X[:4].copy()
-    cost = kernels.em_sweep(X, centroids, 1e12, mass, sums)
+    cost = kernels.em_sweep(X, centroids, np.zeros(4), 1e12, mass, sums)
     distances = ((X[:, None] - centroids) ** 2).sum(axis=2)
     nearest = distances.argmin(axis=1)
     np.testing.assert_allclose(mass, np.bincount(nearest, minlength=4), atol=1e-10)
@@ -229,7 +370,9 @@ BAD = {
     "inf": (np.where(GOOD == 3, np.inf, GOOD), {}, "inf"),
     "no clusters": (GOOD, {"n_clusters": 0}, "n_clusters"),
     "more clusters than objects": (GOOD, {"n_clusters": 6}, "n_clusters=6 .*n_samples=5"),
-    "inference": (GOOD, {"inference": "metropolis"}, "inference='metropolis'.*meanfield.*gibbs"),
+    "inference": (GOOD, {"inference": "em"}, "inference='em'.*meanfield.*gibbs.*metropolis"),
+    "splitting": (GOOD, {"splitting": "plain"}, "splitting='plain'.*copies.*exact.*mass"),
+    "search": (GOOD, {"search": "deep"}, "search='deep'.*True.*False"),
     "sampler": (GOOD, {"sampler": "sweep"}, "sampler='sweep'.*block.*sequential"),
     "masked": (np.ma.masked_greater(GOOD, 8), {}, "X has masked entries"),
     "complex": (GOOD + 1j, {}, "[Cc]omplex"),

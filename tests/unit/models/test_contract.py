@@ -38,6 +38,7 @@ BITS = (np.eye(3, dtype=bool)[GROUP].repeat(4, axis=1) ^ (RNG.random((N_OBJECTS,
 
 COUNTED = "ConditionalBottleneck InformationBottleneck MixtureModel SideInformationBottleneck".split()
 OPTIONS = {  # several ways to build a class; groups that attract each other where the cost is one of cuts
+    "AnnealedKMeans": [{}, {"splitting": "exact"}, {"splitting": "mass"}, {"inference": "metropolis"}],
     "CorrelationClustering": [{"shift": -0.6}],
     "DominantSets": [{"max_steps": 20}],
     "InformationBottleneck": [
@@ -53,6 +54,7 @@ DATA = {  # what a tag cannot say
     "MinCut": SIMILARITIES
     - 0.6 * (1 - np.eye(N_OBJECTS)),  # without a shift the cut of positive weights is one cluster
     "MaxCut": (GROUP[:, None] != GROUP) + SIMILARITIES % 0.3,  # clusters of objects that are not alike
+    "LeastAngleClustering": VECTORS - 2,  # directions of groups at right angles would cost the same in one cluster
     "NoisyOrFactorization": BITS,
     "ConstrainedModelClustering": BITS,
     "InformationBottleneck-features=gaussian": VECTORS,
@@ -67,6 +69,7 @@ FITTED_COST = {"NoisyOrFactorization", "ConditionalEnsemble"}  # of fitted roles
 UNIT_POWER = {  # unit(c X) = c^power unit(X); elsewhere -1 for similarities, -2 for vectors with squared distances
     "NormalizedCut": 0,  # a ratio of similarities
     "DominantSets": 0,  # steps are no temperatures
+    "LeastAngleClustering": 0,  # the length of a vector does not count
     "NoisyOrFactorization": 0,  # the potential is a log likelihood
     "ConditionalEnsemble": 0,  # no temperatures
     "InformationBottleneck-features=gaussian": -2,
@@ -414,6 +417,10 @@ NOT_SQUARE = {
 }
 NO_DEGREE = "similarities of its data leave objects without a positive degree, which have no normalised cut"
 EXPECTED = {
+    "LeastAngleClustering": {
+        "check_estimators_dtypes": "has vectors 0 where numbers become integers",
+        "check_clustering": "has centred groups, of which two in one cluster cost less",
+    },
     "NormalizedCut": dict.fromkeys(
         """check_estimator_sparse_tag check_estimator_sparse_array check_estimator_sparse_matrix check_fit2d_1sample
         check_fit2d_1feature""".split(),

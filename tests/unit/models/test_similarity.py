@@ -557,7 +557,7 @@ def test_what_did_not_settle_is_reported_once(monkeypatch):
 SCRIPT = """
 import numpy as np
 from {room} import kmeans
-print(repr(kmeans.em_sweep(np.eye(3), np.zeros((2, 3)) + [[0], [1]], 1.0, np.zeros(2), np.zeros((2, 3)))))
+print(repr(kmeans.em_sweep(np.eye(3), np.zeros((2, 3)) + [[0], [1]], np.zeros(2), 1.0, np.zeros(2), np.zeros((2, 3)))))
 """
 
 
