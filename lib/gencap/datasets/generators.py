@@ -10,8 +10,8 @@ from sklearn.utils import Bunch
 from ..checks import as_array, check_integer, check_number, check_option, generator
 
 __all__ = """FIVE_CENTERS FOUR_CENTERS PairedGraphs boolean_roles five_gaussians four_gaussians kary_code_pair
-    mixed_histograms paired_gaussian_sources planted_correlation_graphs planted_group_graphs three_sources two_clouds
-    two_sources_high_dimensional""".split()
+    mixed_histograms paired_gaussian_sources planted_correlation_graphs planted_group_graphs three_regions three_sources
+    two_clouds two_sources_high_dimensional""".split()
 FIVE_CENTERS = np.array([(1, 0), (0, 1.5), (-2, 0), (0, -3), (4.25, -4)])  # document 000, section 5.4
 FOUR_CENTERS = np.array([(4, 4), (-4, 4), (-4, -4), (4, -4)], dtype=float)  # document 000, section 6.1.1
 _BLOCK = 256  # rows of a graph drawn at once; part of what a seed means
@@ -511,3 +511,39 @@ def mixed_histograms(n_objects=200, n_clusters=4, *, n_counts=20, n_bins=32, con
         features = truncnorm.rvs(-center / 0.08, (1 - center) / 0.08, center, 0.08, random_state=rng)
         X[i] = np.histogram(features, n_bins, (0, 1))[0]
     return X, labels, weights
+
+
+def three_regions(shape=(80, 120), *, noise=0.3, random_state=None):
+    """A grey image of two halves, 0 and .5, under a disc of 1, and Gaussian noise.
+
+    Parameters
+    ----------
+    shape : tuple of 2 ints
+        Height and width, pixels.
+    noise : float
+        Standard deviation.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    image : ndarray, shape (height, width)
+    labels : ndarray of int64, shape (height, width)
+        0, 1 and 2.
+
+    Raises
+    ------
+    ValueError
+        Sides below 1, negative noise.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.datasets.three_regions((4, 6), noise=0.0)[1].tolist()
+    [[0, 0, 0, 1, 1, 1], [0, 0, 2, 2, 1, 1], [0, 0, 2, 2, 1, 1], [0, 0, 0, 1, 1, 1]]
+    """
+    height, width = (check_integer("shape", side) for side in shape)
+    noise, rng = check_number("noise", noise, 0.0), generator(random_state)
+    row, column = np.indices((height, width)) + 0.5 - np.array([height, width])[:, None, None] / 2
+    labels = (column > 0) + np.int64(0)
+    labels[np.hypot(row, column) < 0.3 * min(height, width)] = 2
+    return labels / 2 + noise * rng.standard_normal(labels.shape), labels

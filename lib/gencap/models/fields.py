@@ -23,12 +23,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.spatial.distance import cdist
 from scipy.special import entr
 from sklearn.cluster import k_means
+from sklearn.exceptions import ConvergenceWarning
 
 from ..checks import (
-    as_array,
     check_integer,
     check_n_clusters,
     check_number,
@@ -40,7 +40,7 @@ from ..checks import (
 )
 from ..kernels import fields as kernels
 from ..trajectory import Trajectory, beta_grid, check_betas, check_start, one_hot, softmax
-from .base import ClusteringModel, follow
+from .base import ClusteringModel, follow, warn_caller
 from .spectrum import temperature_unit
 
 PERTURBATION, TOLERANCE, MAX_SWEEPS = 1e-3, 1e-4, 1000  # of the data's spread; largest step that counts as none
@@ -168,7 +168,7 @@ def check_transmission(T, n_clusters):
     return T
 
 
-def transmitted_distortion(X, codebook, transmission):
+def transmitted_distortion(X, codebook, transmission, *, nearest=False):
     """Mean squared distance of vectors to what arrives of them over a channel that mistakes one index for another.
 
     Parameters
@@ -176,8 +176,10 @@ def transmitted_distortion(X, codebook, transmission):
     X : array_like, shape (N, D)
     codebook : array_like, shape (K, D)
     transmission : array_like, shape (K, K)
-        Probability that index nu arrives where a was sent, rows of sum 1. The sender knows it and sends the index of
-        the smallest expected distance.
+        Probability that index nu arrives where a was sent, rows of sum 1.
+    nearest : bool
+        The sender knows nothing of the channel and sends the index of the nearest vector, not that of the smallest
+        expected distance.
 
     Returns
     -------
@@ -200,8 +202,10 @@ def transmitted_distortion(X, codebook, transmission):
     """
     X, codebook = check_vectors("X", X), check_vectors("codebook", codebook)
     check_same_shape("the first vector of codebook", codebook[0], "the first vector of X", X[0])
-    expected = cdist(X, codebook, "sqeuclidean") @ check_transmission(transmission, len(codebook)).T
-    return float(expected.min(axis=1).mean())
+    distances = cdist(X, codebook, "sqeuclidean")
+    expected = distances @ check_transmission(transmission, len(codebook)).T
+    sent = (distances if nearest else expected).argmin(axis=1)
+    return float(expected[np.arange(len(X)), sent].mean())
 
 
 class SelfOrganizingClustering(_Centroids):
@@ -230,7 +234,8 @@ class SelfOrganizingClustering(_Centroids):
 
     Notes
     -----
-    Clusters have neighbours here: `cost` depends on their numbers. The default grid is .9 to 1000 units in 40 steps.
+    Clusters have neighbours here: `cost` depends on their numbers. With a large width some are left empty. The
+    default grid is .9 to 1000 units in 40 steps.
     `init` starts at every beta from its centroids.
 
     References
@@ -248,7 +253,7 @@ class SelfOrganizingClustering(_Centroids):
 
     _grid = 0.9, 1000, 40
 
-    def __init__(self, n_clusters=8, topology="chain", width=1.0, n_init=1, random_state=None):
+    def __init__(self, n_clusters=8, topology="chain", width=0.5, n_init=1, random_state=None):
         self.n_clusters, self.topology, self.width = n_clusters, topology, width
         self.n_init, self.random_state = n_init, random_state
 
@@ -466,7 +471,7 @@ def ising_denoising(image, *, coupling=2.0, flip=0.1, inference="meanfield", rea
     reach : float
         Pixels at most so far apart are neighbours: 1 is four around each, 1.5 eight.
     n_sweeps : int
-        For "meanfield" a limit: it ends where no probability changes by more than 1e-4.
+        Of the samplers; mean field ends where no probability changes by more than 1e-4.
     random_state : int, Generator or None
 
     Returns
@@ -477,6 +482,11 @@ def ising_denoising(image, *, coupling=2.0, flip=0.1, inference="meanfield", rea
     ------
     ValueError
         Pixels that are not -1 or 1, arguments outside their range, an unknown inference.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Mean field did not end within 1000 sweeps.
 
     References
     ----------
@@ -503,7 +513,9 @@ def ising_denoising(image, *, coupling=2.0, flip=0.1, inference="meanfield", rea
     own = np.outer(image.ravel(), [0.5, -0.5]) * np.log((1 - flip) / flip)  # of labels -1 and 1
     field, counts = (own, bonds.indptr, bonds.indices, bonds.data), np.zeros(own.shape)
     P, energies = one_hot((image.ravel() > 0).astype(int), 2), []
-    betas = np.geomspace(0.5, 20.0, n_sweeps) if inference == "annealing" else np.ones(n_sweeps)
+    betas = {"annealing": np.geomspace(0.5, 20.0, n_sweeps), "gibbs": np.ones(n_sweeps)}.get(
+        inference, np.ones(MAX_SWEEPS)
+    )
     for sweep, beta in enumerate(betas):
         if inference == "meanfield":
             change = kernels.meanfield_sweep(*field, beta, P)
@@ -514,6 +526,9 @@ def ising_denoising(image, *, coupling=2.0, flip=0.1, inference="meanfield", rea
         energies.append(energy - entr(P).sum() if inference == "meanfield" else energy)
         if inference == "meanfield" and change <= SETTLED:
             break
+    else:
+        if inference == "meanfield":
+            warn_caller(f"mean field did not settle within {MAX_SWEEPS} sweeps", ConvergenceWarning)
     P = counts / counts.sum(axis=1, keepdims=True) if inference == "gibbs" else P
     means = (P[:, 1] - P[:, 0]).reshape(image.shape)
     return Denoised(np.where(means >= 0, 1, -1), means, np.array(energies))

@@ -2,7 +2,7 @@ r"""Objects that are histograms, and clusters that are distributions over the sa
 
 An object in a cluster costs the divergence of its relative frequencies from what the cluster expects,
 
-.. math:: h_{i\nu} = D_{KL}(\hat p(\cdot|i) \,\|\, q(\cdot|\nu)) = \sum_j \hat p(j|i) \log \frac{\hat p(j|i)}{q(j|\nu)} ,
+.. math:: h_{i\nu} = D_{KL}(\hat p_i \,\|\, q_\nu) = \sum_j \hat p(j|i) \log \frac{\hat p(j|i)}{q(j|\nu)} ,
 
 in nats. With free q(j|nu) the best ones are the mean histograms of the members: histogram clustering, the bottleneck
 without the cost I(X;C). It does not know which bins are neighbours. Parametric distributional clustering does:
@@ -80,7 +80,7 @@ def rectified_gaussians(n_bins, centers, width):
 class _Distributions(Bottleneck):
     """Both clusterings of histograms: divergences as potentials and as cost."""
 
-    features, algorithm, variance = "multinomial", "annealed", 1.0
+    features, algorithm, variance, _sized = "multinomial", "annealed", 1.0, False
 
     def _scale(self, X):
         return super()._scale(dense(X))
@@ -169,8 +169,6 @@ class HistogramClustering(_Distributions):
     1.0
     """
 
-    _sized = False
-
     def __init__(self, n_clusters=2, smoothing=0.0, n_init=1, random_state=None):
         self.n_clusters, self.smoothing, self.n_init, self.random_state = n_clusters, smoothing, n_init, random_state
 
@@ -205,9 +203,11 @@ class ParametricDistributionalClustering(_Distributions):
 
     Notes
     -----
-    `cost` is the sum over objects of the divergence from the best mixture of their cluster, in nats. As for
-    `InformationBottleneck` the assignment probabilities hold the prior p(c) of 004 section 4.2. The default grid is .8
-    to 100 units in 44 steps. `fit` and `anneal` take `fixed` (N,): the cluster of labelled objects, -1 for all others.
+    `cost` is the sum over objects of the divergence from the best mixture of their cluster, in nats. Assignment
+    probabilities are those of `HistogramClustering` at these divergences: the prior p(c) of 004 section 4.2 is even,
+    as large clusters would draw in small ones at the first splits. The default grid is .8 to 100 units in 44 steps.
+
+    `fit` and `anneal` take `fixed` (N,): the cluster of labelled objects, -1 for all others.
 
     References
     ----------
