@@ -513,7 +513,7 @@ def mixed_histograms(n_objects=200, n_clusters=4, *, n_counts=20, n_bins=32, con
     return X, labels, weights
 
 
-def three_regions(shape=(80, 120), *, noise=0.3, random_state=None):
+def three_regions(*, shape=(80, 120), noise=0.3, random_state=None):
     """A grey image of two halves, 0 and .5, under a disc of 1, and Gaussian noise.
 
     Parameters
@@ -538,7 +538,7 @@ def three_regions(shape=(80, 120), *, noise=0.3, random_state=None):
     Examples
     --------
     >>> import gencap as gc
-    >>> gc.datasets.three_regions((4, 6), noise=0.0)[1].tolist()
+    >>> gc.datasets.three_regions(shape=(4, 6), noise=0.0)[1].tolist()
     [[0, 0, 0, 1, 1, 1], [0, 0, 2, 2, 1, 1], [0, 0, 2, 2, 1, 1], [0, 0, 0, 1, 1, 1]]
     """
     height, width = (check_integer("shape", side) for side in shape)

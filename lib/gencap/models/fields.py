@@ -35,7 +35,7 @@ from ..checks import (
     check_option,
     check_same_shape,
     check_seed,
-    check_vectors,
+    check_vectors,  # fmt: skip
     generator,
 )
 from ..kernels import fields as kernels
@@ -64,7 +64,7 @@ class _Centroids(ClusteringModel):
     def _spread(self, X):
         return np.linalg.norm(X, 2) ** 2 / len(X)
 
-    def _settle_all(self, X, betas, init, graph):
+    def _cooled(self, X, betas, init, graph):
         unit, K = self._unit(X), int(self.n_clusters)
         betas = beta_grid(unit, *self._grid) if betas is None else check_betas(betas)
         init, spread = check_start(init, betas, len(X), K), np.sqrt((X**2).sum() / len(X))
@@ -74,7 +74,7 @@ class _Centroids(ClusteringModel):
         seeds = np.random.SeedSequence(check_seed(self.random_state)).spawn(int(self.n_init))
         runs = [self._run(X, betas, init, spread, graph, rng) for rng in map(np.random.default_rng, seeds)]
         steps, path, sweeps = min(runs, key=lambda run: run[0]["costs"][-1])
-        return Trajectory(**steps, centroids=path + self._offset, unit=unit, n_iter=sweeps, learned=self._kept())
+        return Trajectory(**steps, centroids=path + self._offset, unit=unit, n_iter=sweeps)
 
     def _run(self, X, betas, init, spread, graph, rng):
         path, sweeps = np.empty((len(betas), int(self.n_clusters), X.shape[1])), 0
@@ -258,7 +258,9 @@ class SelfOrganizingClustering(_Centroids):
         self.n_init, self.random_state = n_init, random_state
 
     def _anneal(self, X, betas, init):
-        return self._settle_all(X, betas, init, None)
+        run = self._cooled(X, betas, init, None)
+        run.learned["transmission_"] = self._T
+        return run
 
     def _transmission(self):
         K, shape = int(self.n_clusters), self.topology
@@ -299,9 +301,6 @@ class SelfOrganizingClustering(_Centroids):
     def _labels_cost(self, labels, X):
         model, X = self._prepared(X)
         return model._cost(labels, X, None)
-
-    def _kept(self):
-        return {"transmission_": self._T}
 
     def potentials(self, X_new):
         """Expected squared distances of new objects to what arrives in place of each cluster.
@@ -367,7 +366,7 @@ class SmoothKMeans(_Centroids):
     >>> import numpy as np, gencap as gc
     >>> shape = (12, 12)
     >>> halves = (np.arange(12) >= 6) * np.ones(shape)
-    >>> noisy = (halves + 0.4 * np.random.default_rng(0).standard_normal(shape)).reshape(-1, 1)
+    >>> noisy = (halves + 0.3 * np.random.default_rng(0).standard_normal(shape)).reshape(-1, 1)
     >>> model = gc.SmoothKMeans(2, smoothness=0.4, random_state=0)
     >>> labels = model.fit(noisy, positions=np.indices(shape).reshape(2, -1).T).labels_
     >>> gc.metrics.matched_precision(labels, halves.ravel().astype(int))
@@ -394,7 +393,7 @@ class SmoothKMeans(_Centroids):
 
     def _anneal(self, X, betas, init, positions=None):
         bonds = csr_array((len(X), len(X))) if positions is None else self._bonds(len(X), positions)
-        return self._settle_all(X, betas, init, bonds)
+        return self._cooled(X, betas, init, bonds)
 
     def _start(self, X, beta, rng):
         centroids = k_means(X, int(self.n_clusters), random_state=int(rng.integers(2**31)), n_init=10)[0]
@@ -417,9 +416,6 @@ class SmoothKMeans(_Centroids):
         model, X = self._prepared(X)
         bonds = csr_array((len(X), len(X))) if positions is None else model._bonds(len(X), positions)
         return model._cost(labels, X, bonds)
-
-    def _kept(self):
-        return {}
 
     def potentials(self, X_new):
         """Squared distances of new objects to the centroids.

@@ -66,7 +66,7 @@ def rectified_gaussians(n_bins, centers, width):
     --------
     >>> import gencap as gc
     >>> gc.rectified_gaussians(4, [0.0, 0.5], 0.2).round(3).tolist()
-    [[0.789, 0.199, 0.012, 0.0], [0.1, 0.4, 0.4, 0.1]]
+    [[0.789, 0.199, 0.012, 0.0], [0.101, 0.399, 0.399, 0.101]]
     """
     check_number("width", width, np.finfo(float).tiny)
     centers = as_array("centers", centers, np.float64)
