@@ -396,7 +396,7 @@ class SmoothKMeans(_Centroids):
         return self._cooled(X, betas, init, bonds)
 
     def _start(self, X, beta, rng):
-        centroids = k_means(X, int(self.n_clusters), random_state=int(rng.integers(2**31)), n_init=10)[0]
+        centroids = k_means(X, int(self.n_clusters), random_state=int(rng.integers(2**31)), n_init=1)[0]
         return centroids, softmax(-beta * cdist(X, centroids, "sqeuclidean"))
 
     def _fields(self, X, centroids, P, bonds):

@@ -1,4 +1,4 @@
-"""Clusterings of histograms against scipy's divergences, quantiles and optimisers, all labelings, finite differences."""
+"""Clusterings of histograms against scipy's divergences and optimisers, all labelings, finite differences."""
 
 import numpy as np
 import pytest
