@@ -44,7 +44,7 @@ from .base import ClusteringModel, follow, warn_caller
 from .spectrum import temperature_unit
 
 PERTURBATION, TOLERANCE, MAX_SWEEPS = 1e-3, 1e-4, 1000  # of the data's spread; largest step that counts as none
-SETTLED = 1e-4  # change of a probability that counts as none
+SETTLED = 1e-3  # change of a probability that counts as none
 
 
 class _Centroids(ClusteringModel):
@@ -366,7 +366,7 @@ class SmoothKMeans(_Centroids):
     >>> import numpy as np, gencap as gc
     >>> shape = (12, 12)
     >>> halves = (np.arange(12) >= 6) * np.ones(shape)
-    >>> noisy = (halves + 0.3 * np.random.default_rng(0).standard_normal(shape)).reshape(-1, 1)
+    >>> noisy = (halves + 0.2 * np.random.default_rng(0).standard_normal(shape)).reshape(-1, 1)
     >>> model = gc.SmoothKMeans(2, smoothness=0.4, random_state=0)
     >>> labels = model.fit(noisy, positions=np.indices(shape).reshape(2, -1).T).labels_
     >>> gc.metrics.matched_precision(labels, halves.ravel().astype(int))
@@ -467,7 +467,7 @@ def ising_denoising(image, *, coupling=2.0, flip=0.1, inference="meanfield", rea
     reach : float
         Pixels at most so far apart are neighbours: 1 is four around each, 1.5 eight.
     n_sweeps : int
-        Of the samplers; mean field ends where no probability changes by more than 1e-4.
+        Of the samplers; mean field ends where no probability changes by more than 1e-3.
     random_state : int, Generator or None
 
     Returns
