@@ -257,6 +257,30 @@ def test_neighbours_take_the_noise_out_of_segments(noise, smoothness, most):
         assert errors[0] > 0.28 and errors[1] < most
 
 
+def test_neighbours_take_the_noise_out_of_a_photograph():
+    """Issue 15, line 4: three greys of a part of the photograph, found again under noise of .2 of the range."""
+    clean = gc.datasets.load_image("china")[:240:3, :360:3] / 255
+    noisy = clean + 0.2 * np.random.default_rng(0).standard_normal(clean.shape)
+    fits = [KMeans(3, n_init=3, random_state=0).fit(image.reshape(-1, 1)) for image in (clean, noisy)]
+    model = SMOOTH(3, smoothness=0.08, random_state=0)
+    fits.append(model.fit(noisy.reshape(-1, 1), positions=pixels(*clean.shape)))
+    ranks = [fit.cluster_centers_[:, 0].argsort().argsort()[fit.labels_] for fit in fits]
+    assert (ranks[2] != ranks[0]).mean() < 0.6 * (ranks[1] != ranks[0]).mean()
+
+
+def test_places_go_with_their_objects_through_validation():
+    """Two noisy copies of an image carry more bits over where neighbours are known."""
+    images = [gc.datasets.three_regions(shape=(24, 36), noise=0.5, random_state=seed)[0] for seed in range(2)]
+    bits = []
+    for smoothness in (0.0, 0.5):
+        model = SMOOTH(3, smoothness=smoothness, random_state=0)
+        runs = [model.anneal(image.reshape(-1, 1), positions=pixels(24, 36)) for image in images]
+        bits.append(gc.generalization_capacity(*runs).value)
+    assert bits[1] > bits[0] + 0.3
+    X, per_object = images[0].reshape(-1, 1), {"positions": pixels(24, 36)}
+    assert 0 <= gc.instability(model, X, n_repeats=2, per_object=per_object, random_state=0).disagreement < 0.67
+
+
 # Ising
 
 
