@@ -507,6 +507,7 @@ def ising_denoising(image, *, coupling=2.0, flip=0.1, inference="meanfield", rea
     # A bond J x x' is J for like pixels and -J for others: unlike ones cost 2 J more.
     bonds = csr_array((coupling * (1 / near[A.row] + 1 / near[A.col]), (A.row, A.col)), A.shape)
     own = np.outer(image.ravel(), [0.5, -0.5]) * np.log((1 - flip) / flip)  # of labels -1 and 1
+    unlike = bonds.data.sum() / 4  # from prices of unlike pixels to J x x'
     field, counts = (own, bonds.indptr, bonds.indices, bonds.data), np.zeros(own.shape)
     P, energies = one_hot((image.ravel() > 0).astype(int), 2), []
     betas = {"annealing": np.geomspace(0.5, 20.0, n_sweeps), "gibbs": np.ones(n_sweeps)}.get(
@@ -518,7 +519,7 @@ def ising_denoising(image, *, coupling=2.0, flip=0.1, inference="meanfield", rea
         else:
             counts *= inference == "gibbs" and sweep != n_sweeps // 2
             kernels.gibbs_sweep(*field, beta, P, counts, rng)
-        energy = (P * (own - bonds @ P / 2)).sum() + bonds.sum() / 4  # from the sum over like pixels to J x x'
+        energy = (P * (own - bonds @ P / 2)).sum() + unlike
         energies.append(energy - entr(P).sum() if inference == "meanfield" else energy)
         if inference == "meanfield" and change <= SETTLED:
             break
