@@ -510,9 +510,8 @@ def ising_denoising(image, *, coupling=2.0, flip=0.1, inference="meanfield", rea
     unlike = bonds.data.sum() / 4  # from prices of unlike pixels to J x x'
     field, counts = (own, bonds.indptr, bonds.indices, bonds.data), np.zeros(own.shape)
     P, energies = one_hot((image.ravel() > 0).astype(int), 2), []
-    betas = {"annealing": np.geomspace(0.5, 20.0, n_sweeps), "gibbs": np.ones(n_sweeps)}.get(
-        inference, np.ones(MAX_SWEEPS)
-    )
+    limit = MAX_SWEEPS if inference == "meanfield" else n_sweeps
+    betas = np.geomspace(0.5, 20.0, limit) if inference == "annealing" else np.ones(limit)
     for sweep, beta in enumerate(betas):
         if inference == "meanfield":
             change = kernels.meanfield_sweep(*field, beta, P)
