@@ -12,7 +12,10 @@ _NAMES = """checks checks= profile; resources resources=; trajectory trajectory=
     datasets datasets=; models.base ClusteringModel; models.bottleneck ConditionalBottleneck InformationBottleneck
     MixtureModel SideInformationBottleneck; models.centroid AnnealedKMeans Cooled simulated_annealing;
     models.codebook ComplexityConstrainedClustering LeastAngleClustering; models.cuts AdaptiveRatioCut NormalizedCut;
-    models.dominant DominantSets replicator_dynamics; models.nonredundant ConditionalEnsemble ConstrainedModelClustering
+    models.dominant DominantSets replicator_dynamics; models.fields Denoised SelfOrganizingClustering SmoothKMeans
+    grid_transmission ising_denoising transmitted_distortion; models.histogram HistogramClustering
+    ParametricDistributionalClustering rectified_gaussians; models.nonredundant ConditionalEnsemble
+    ConstrainedModelClustering
     quadratic_consensus quadratic_information successive_clusterings; models.pairwise PairwiseClustering;
     models.quadratic CorrelationClustering MaxCut MinCut; models.roles NoisyOrFactorization;
     models.similarity RestartWarning SimilarityClustering; models.spectrum top_eigenvalue;

@@ -4,13 +4,14 @@ What holds for the random states of all of them is said in the package's docstri
 """
 
 import numpy as np
+from scipy.stats import truncnorm
 from sklearn.utils import Bunch
 
 from ..checks import as_array, check_integer, check_number, check_option, generator
 
 __all__ = """FIVE_CENTERS FOUR_CENTERS PairedGraphs boolean_roles five_gaussians four_gaussians kary_code_pair
-    paired_gaussian_sources planted_correlation_graphs planted_group_graphs three_sources two_clouds
-    two_sources_high_dimensional""".split()
+    mixed_histograms paired_gaussian_sources planted_correlation_graphs planted_group_graphs three_regions three_sources
+    two_clouds two_sources_high_dimensional""".split()
 FIVE_CENTERS = np.array([(1, 0), (0, 1.5), (-2, 0), (0, -3), (4.25, -4)])  # document 000, section 5.4
 FOUR_CENTERS = np.array([(4, 4), (-4, 4), (-4, -4), (4, -4)], dtype=float)  # document 000, section 6.1.1
 _BLOCK = 256  # rows of a graph drawn at once; part of what a seed means
@@ -456,3 +457,93 @@ def boolean_roles(kind, *, flip=0.05, n_users=None, n_permissions=None, n_roles=
     clean = assignments.astype(np.float32) @ roles.astype(np.float32) > 0.5
     data = clean ^ (rng.random(clean.shape) < flip)
     return Bunch(data=data, clean=clean, assignments=assignments, roles=roles)
+
+
+def mixed_histograms(n_objects=200, n_clusters=4, *, n_counts=20, n_bins=32, concentration=0.3, random_state=None):
+    """Histograms of features drawn from mixtures of Gaussians within [0, 1], one mixture a cluster.
+
+    Parameters
+    ----------
+    n_objects, n_clusters : int
+        N and K.
+    n_counts : int
+        Features of every object.
+    n_bins : int
+        D, equal parts of [0, 1].
+    concentration : float
+        Of the Dirichlet distribution of the mixing weights; a small one gives clusters of one Gaussian or two.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    X : ndarray, shape (N, D)
+        Counts.
+    labels : ndarray of int64, shape (N,)
+        arange(N) % K.
+    weights : ndarray, shape (K, 8)
+        Mixing weights of eight Gaussians of width .08, centers from 0 to 1; a feature outside is drawn anew.
+
+    Raises
+    ------
+    ValueError
+        N < K, numbers below 1, a concentration that is not above 0.
+
+    References
+    ----------
+    004 section 4.2.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> X, labels, weights = gc.datasets.mixed_histograms(6, 2, n_counts=10, random_state=0)
+    >>> X.shape, X.sum(axis=1).tolist(), labels.tolist()
+    ((6, 32), [10.0, 10.0, 10.0, 10.0, 10.0, 10.0], [0, 1, 0, 1, 0, 1])
+    """
+    labels, rng = _source_labels(n_objects, n_clusters, None), generator(random_state)
+    check_integer("n_counts", n_counts)
+    check_integer("n_bins", n_bins)
+    check_number("concentration", concentration, np.finfo(float).tiny)
+    centers = np.linspace(0, 1, 8)
+    weights = rng.dirichlet(np.full(8, concentration), n_clusters)
+    X = np.empty((n_objects, n_bins))
+    for i, k in enumerate(labels):
+        center = rng.choice(centers, n_counts, p=weights[k])
+        features = truncnorm.rvs(-center / 0.08, (1 - center) / 0.08, center, 0.08, random_state=rng)
+        X[i] = np.histogram(features, n_bins, (0, 1))[0]
+    return X, labels, weights
+
+
+def three_regions(*, shape=(80, 120), noise=0.3, random_state=None):
+    """A grey image of two halves, 0 and .5, under a disc of 1, and Gaussian noise.
+
+    Parameters
+    ----------
+    shape : tuple of 2 ints
+        Height and width, pixels.
+    noise : float
+        Standard deviation.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    image : ndarray, shape (height, width)
+    labels : ndarray of int64, shape (height, width)
+        0, 1 and 2.
+
+    Raises
+    ------
+    ValueError
+        Sides below 1, negative noise.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.datasets.three_regions(shape=(4, 6), noise=0.0)[1].tolist()
+    [[0, 0, 0, 1, 1, 1], [0, 0, 2, 2, 1, 1], [0, 0, 2, 2, 1, 1], [0, 0, 0, 1, 1, 1]]
+    """
+    height, width = (check_integer("shape", side) for side in shape)
+    noise, rng = check_number("noise", noise, 0.0), generator(random_state)
+    row, column = np.indices((height, width)) + 0.5 - np.array([height, width])[:, None, None] / 2
+    labels = (column > 0) + np.int64(0)
+    labels[np.hypot(row, column) < 0.3 * min(height, width)] = 2
+    return labels / 2 + noise * rng.standard_normal(labels.shape), labels

@@ -268,3 +268,41 @@ def agglomerate(cells, counts, n_clusters, weights, family):
             elif alive[c] and c < a and loss[c, a] < loss[c, nearest[c]]:
                 nearest[c] = a
     return labels, merged, losses
+
+
+@njit(cache=True)
+def mixing_weights(counts, prototypes, weights, tolerance, most):
+    """Expectation-maximisation of the weights of a mixture of given distributions; the likelihood never falls.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (m,)
+    prototypes : ndarray, shape (m, s)
+    weights : ndarray, shape (s,)
+        Where it starts; overwritten by where it ends.
+    tolerance : float
+        Distance from the largest likelihood, in nats per count.
+    most : int
+        Steps.
+
+    Returns
+    -------
+    float
+        That distance, or more.
+    """
+    total, excess = counts.sum(), np.inf
+    for _ in range(most):
+        wanted = np.zeros(len(weights))
+        for y in range(len(counts)):
+            if counts[y] > 0.0:
+                density = 0.0
+                for a in range(len(weights)):
+                    density += weights[a] * prototypes[y, a]
+                ratio = counts[y] / (total * density)
+                for a in range(len(weights)):
+                    wanted[a] += ratio * prototypes[y, a]
+        weights *= wanted
+        excess = np.log(max(wanted.max(), 1.0))  # the likelihood is concave: the most wanted prototype bounds the gain
+        if excess <= tolerance:
+            break
+    return excess

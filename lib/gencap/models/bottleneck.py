@@ -64,6 +64,7 @@ class _State:
         self.blocks = [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
         self.sizes = np.diff([0, *ends]).astype(float)
         self.family, self.n_clusters, self.prior = model.features, int(model.n_clusters), model._prior
+        self.natural, self.score, self.sized = model._natural, model._score, model._sized
         self.weights, self.damping = model._weights, model._damping
         self.tolerance, self.max_sweeps = model._tolerance, model._max_sweeps
         self.mean = np.asarray(self.F.mean(axis=0)).ravel()
@@ -130,12 +131,12 @@ class _State:
 
     def whole(self, sums, n):
         """Natural parameters of the clusters, W (K, m) and a (K,)."""
-        return natural(sums.sum(axis=0), n.sum(axis=0), self.family, self.mean, self.prior)
+        return self.natural(sums.sum(axis=0), n.sum(axis=0), self.mean)
 
     def parts(self, sums, n):
         """Natural parameters of their parts in the known groups, W (Z, K, m) and a (Z, K)."""
         means = sums.sum(axis=1) / self.sizes[:, None]
-        return natural(sums, n, self.family, means[:, None], self.prior)
+        return self.natural(sums, n, means[:, None])
 
     def shares(self, n):
         """log q(z|c) / p(z) of numbers of objects (Z, K)."""
@@ -165,7 +166,7 @@ class _State:
         start, before, last, h = P, None, np.inf, None
         damping = 0.0 if self.damping == "auto" else self.damping
         for sweep in range(1, self.max_sweeps + 1):
-            new = self.potentials(P) - np.log(np.maximum(P.mean(axis=0), 1e-300)) / beta
+            new = self.potentials(P) - self.sized * np.log(np.maximum(P.mean(axis=0), 1e-300)) / beta
             new[self.labelled] = CERTAIN / beta
             new[self.labelled, self.fixed[self.labelled]] = 0.0
             h = new if h is None or not damping else damping * h + (1 - damping) * new
@@ -189,11 +190,9 @@ class _State:
         P = one_hot(labels[self.order], self.n_clusters)
         sums, n = self.cells(P)
         conditional, coordination, redundancy = self.weights
-        family = FAMILIES[self.family]
 
         def gained(sums, n):  # n H(Y) of all objects minus that of the clusters
-            cells = sum(kernels.score(one, size, family) for one, size in zip(sums, n, strict=True))
-            return cells - kernels.score(sums.sum(axis=0), n.sum(), family)
+            return sum(map(self.score, sums, n)) - self.score(sums.sum(axis=0), n.sum())
 
         found = -coordination * gained(sums.sum(axis=0), n.sum(axis=0))
         if conditional and self.regression is None:
@@ -225,7 +224,15 @@ class Bottleneck(ClusteringModel):
     """What the bottlenecks share: features, known structure, four algorithms; see the classes derived from it."""
 
     _prior, _damping, _scaled, _tables, _weights = PRIOR, 0.0, True, False, (0.0, 1.0, 0.0)
-    _tolerance, _max_sweeps = TOLERANCE, MAX_SWEEPS
+    _tolerance, _max_sweeps, _sized = TOLERANCE, MAX_SWEEPS, True  # sized: a large cluster is the more probable one
+
+    def _natural(self, sums, n, mean):
+        """How cells describe their objects, W and a of `natural`."""
+        return natural(sums, n, self.features, mean, self._prior)
+
+    def _score(self, sums, n):
+        """Log-likelihood of the objects of a cell."""
+        return kernels.score(sums, n, FAMILIES[self.features])
 
     @property
     def capacity_entropy(self):

@@ -54,6 +54,8 @@ def test_sizes_give_blocks():
         lambda seed: datasets.planted_correlation_graphs(20, random_state=seed),
         lambda seed: datasets.planted_group_graphs(5, noise=0.5, random_state=seed),
         lambda seed: datasets.kary_code_pair(50, 4, 0.2, random_state=seed),
+        lambda seed: datasets.mixed_histograms(10, 3, random_state=seed),
+        lambda seed: datasets.three_regions(shape=(5, 7), random_state=seed),
     ],
 )
 def test_same_seed_same_data_in_any_process(make):
@@ -231,6 +233,25 @@ def test_code_pairs_have_the_error_rate_and_no_preferred_error(n_clusters, error
         assert all(within_four_sigma(step, 1 / (n_clusters - 1), wrong.sum()) for step in steps)
 
 
+def test_histograms_have_the_frequencies_of_their_mixture():
+    """Quadrature of the densities, cut off at 0 and 1."""
+    X, labels, weights = datasets.mixed_histograms(40, 2, n_counts=500, n_bins=16, random_state=SEED)
+    grid = (np.arange(16_000) + 0.5) / 16_000
+    density = np.exp(-0.5 * ((grid - np.linspace(0, 1, 8)[:, None]) / 0.08) ** 2)
+    bins = (density / density.sum(axis=1, keepdims=True)).reshape(8, 16, -1).sum(axis=2)
+    assert (X.sum(axis=1) == 500).all() and np.bincount(labels).tolist() == [20, 20]
+    for k in range(2):
+        for rate, expected in zip(X[labels == k].sum(axis=0) / 10_000, weights[k] @ bins, strict=True):
+            assert within_four_sigma(rate, expected, 10_000)
+
+
+def test_regions_have_their_grey_and_their_noise():
+    image, labels = datasets.three_regions(shape=(100, 150), noise=0.4, random_state=SEED)
+    noise = image - labels / 2
+    assert np.unique(labels).tolist() == [0, 1, 2] and abs(noise.std() / 0.4 - 1) < 4 / np.sqrt(2 * noise.size)
+    assert abs((labels == 2).sum() - np.pi * 30**2) < 0.02 * np.pi * 30**2  # the disc's area
+
+
 # Bad arguments
 
 
@@ -260,6 +281,12 @@ def test_code_pairs_have_the_error_rate_and_no_preferred_error(n_clusters, error
         (lambda: datasets.planted_group_graphs(0), ValueError, "n_per_group=0"),
         (lambda: datasets.kary_code_pair(10, 1, 0.1), ValueError, "n_clusters=1 must be >= 2"),
         (lambda: datasets.kary_code_pair(10, 2, 1.1), ValueError, "error_rate=1.1"),
+        (lambda: datasets.mixed_histograms(3, 4), ValueError, "n_clusters=4"),
+        (lambda: datasets.mixed_histograms(n_counts=0), ValueError, "n_counts=0"),
+        (lambda: datasets.mixed_histograms(n_bins=0), ValueError, "n_bins=0"),
+        (lambda: datasets.mixed_histograms(concentration=0.0), ValueError, "concentration=0"),
+        (lambda: datasets.three_regions(shape=(0, 4)), ValueError, "shape=0"),
+        (lambda: datasets.three_regions(noise=-0.1), ValueError, "noise=-0.1"),
         (lambda: datasets.load_access_control("x"), ValueError, "name='x' is not one of 'domino'"),
         (lambda: datasets.load_image("lenna"), ValueError, "name='lenna' is not one of 'china', 'flower'"),
     ],
