@@ -21,11 +21,12 @@ LESSONS = sorted((PROJECT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 GLOSSARY = "02_from_weights_to_bits.ipynb"
 PARTS = {
     "Foundations": range(0, 5),
-    "Vectors": [*range(5, 9), 18],
+    "Vectors": [*range(5, 9), 18, 28],
     "Graphs and similarities": range(9, 15),
     "Real data": (15, 16, 19),
     "Other yardsticks": (17,),
     "Non-redundant clustering": range(20, 26),
+    "Distributions and fields": (26, 27),
 }
 HEADER = ("You will find out.", "You need.", "You will be able to", "Minutes.", "Source.", "Part.")
 MEDIAN, LONGEST, COLUMNS, DPI, BYTES = 4, 12, 88, 110, 500_000
