@@ -300,3 +300,26 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         if self._heats:
             return clone(self).anneal(X, [20 * self.unit(X, **per_object)], **per_object).labels()
         return clone(self).fit(X, **per_object).labels_
+
+
+class VectorModel(ClusteringModel):
+    """A model of objects with features: it takes tables as scikit-learn does, and assigns new objects."""
+
+    def fit(self, X, y=None, **per_object):
+        checked = self._checked("X", X, reset=True)
+        return super().fit(X if hasattr(X, "columns") else checked, y, **per_object)  # a table keeps its names
+
+    fit.__doc__ = ClusteringModel.fit.__doc__
+
+    def predict(self, X):
+        """Cluster of lowest potential of every object.
+
+        Parameters
+        ----------
+        X : array_like, shape (M, D)
+
+        Returns
+        -------
+        ndarray of int, shape (M,)
+        """
+        return self.potentials(X).argmin(axis=1)

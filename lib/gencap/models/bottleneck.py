@@ -39,7 +39,7 @@ from ..checks import (
 )
 from ..kernels import bottleneck as kernels
 from ..trajectory import Trajectory, beta_grid, check_betas, check_start, one_hot
-from .base import ClusteringModel, follow
+from .base import VectorModel, follow
 from .features import FAMILIES, Regression, as_rows, check_features, dense, natural, scales
 
 ALGORITHMS = ("annealed", "iterative", "sequential", "agglomerative")
@@ -220,7 +220,7 @@ class _State:
         return kept
 
 
-class Bottleneck(ClusteringModel):
+class Bottleneck(VectorModel):
     """What the bottlenecks share: features, known structure, four algorithms; see the classes derived from it."""
 
     _prior, _damping, _scaled, _tables, _weights = PRIOR, 0.0, True, False, (0.0, 1.0, 0.0)
@@ -286,12 +286,6 @@ class Bottleneck(ClusteringModel):
         else:
             fixed = check_labels("fixed", np.asarray(fixed) + 1, N, int(self.n_clusters) + 1) - 1
         return _State(self, X, groups, table, fixed)
-
-    def fit(self, X, y=None, **per_object):
-        checked = self._checked("X", X, reset=True)
-        return super().fit(X if hasattr(X, "columns") else checked, y, **per_object)  # a table keeps its names
-
-    fit.__doc__ = ClusteringModel.fit.__doc__
 
     def _unit(self, X, known=None):
         return 1.0 if self.algorithm in ALGORITHMS[2:] else self._state(X, known, None).unit()
@@ -706,15 +700,4 @@ class MixtureModel(Bottleneck):
         """
         return super().potentials(X_new) - self.log_sizes_
 
-    def predict(self, X):
-        """Most probable cluster of new objects.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix, shape (M, D)
-
-        Returns
-        -------
-        ndarray of int, shape (M,)
-        """
-        return self.potentials(X).argmin(axis=1)
+    predict = VectorModel.predict

@@ -21,7 +21,7 @@ from ..checks import check_integer, check_n_clusters, check_option, check_seed, 
 from ..kernels import kmeans as kernels
 from ..trajectory import Trajectory, beta_grid, check_betas, check_start, one_hot, softmax
 from ..views.measures import all_coordinates, few_coordinates
-from .base import ClusteringModel, fixed_point, follow
+from .base import ClusteringModel, VectorModel, fixed_point, follow
 from .spectrum import temperature_unit
 
 PERTURBATION = 1e-3  # of the data's spread; coincident centroids could never part without it
@@ -224,7 +224,7 @@ def _free_energy(X, centroids, shares, beta):
     return -logsumexp(-beta * cdist(X, centroids, "sqeuclidean") + np.log(shares), axis=1).sum() / beta
 
 
-class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusteringModel):
+class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VectorModel):
     """k-means by annealing: a few centroids when hot, more as the temperature falls.
 
     Parameters
@@ -342,9 +342,10 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
 
         steps = follow(betas, lambda t: (potentials(best, t), converged[t]),
                        lambda labels: self._labels_cost(labels, X), hot_first=True)  # fmt: skip
+        path = all_coordinates(path, offset, basis)
         learned = {"offsets_": offsets[-1] if offsets.ndim == 2 else np.zeros(self.n_clusters)}
-        return Trajectory(**steps, centroids=all_coordinates(path, offset, basis), unit=unit, n_iter=sweeps,
-                          learned=learned)  # fmt: skip
+        learned["cluster_centers_"] = path[-1]
+        return Trajectory(**steps, centroids=path, unit=unit, n_iter=sweeps, learned=learned)
 
     def _run_em(self, X, betas, scale, starts, rng):
         shape, plain = (self.n_clusters, X.shape[1]), self.splitting == "copies"
@@ -440,26 +441,11 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusteri
         return path, potentials, np.ones(len(betas), bool), 2 * n_sweeps * len(betas)
 
     def fit(self, X, y=None, **per_object):
-        vectors = self._checked("X", X, reset=True)
-        super().fit(X if hasattr(X, "columns") else vectors, y, **per_object)  # a table keeps its names
-        self.cluster_centers_ = self.trajectory_.centroids[-1]
-        self.inertia_ = float(((vectors - self.cluster_centers_[self.labels_]) ** 2).sum())
+        super().fit(X, y, **per_object)
+        self.inertia_ = float(((self._checked("X", X) - self.cluster_centers_[self.labels_]) ** 2).sum())
         return self
 
     fit.__doc__ = ClusteringModel.fit.__doc__
-
-    def predict(self, X):
-        """Cluster of lowest potential of every object: the nearest centroid, unless weights differ.
-
-        Parameters
-        ----------
-        X : array_like, shape (M, D)
-
-        Returns
-        -------
-        ndarray of int, shape (M,)
-        """
-        return self.potentials(X).argmin(axis=1)
 
     def transform(self, X):
         """Euclidean distances to the centroids.

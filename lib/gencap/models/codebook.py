@@ -25,7 +25,7 @@ from sklearn.cluster import kmeans_plusplus
 from ..checks import check_integer, check_n_clusters, check_number, check_seed, check_vectors
 from ..trajectory import Trajectory, beta_grid, check_betas, check_start, one_hot, softmax
 from ..views.measures import all_coordinates, few_coordinates
-from .base import ClusteringModel, fixed_point, follow
+from .base import VectorModel, fixed_point, follow
 from .centroid import LEAST_SHARE, best_split, centroid_fixed_point, code_length
 from .spectrum import temperature_unit
 
@@ -65,8 +65,8 @@ def directions(X):
     return X / lengths
 
 
-class _VectorModel(ClusteringModel):
-    """A model of vectors as scikit-learn takes them, whose runs are seeded one by one."""
+class _Restarted(VectorModel):
+    """A model whose runs are seeded one by one."""
 
     def _prepared(self, X):
         model, X = super()._prepared(X)
@@ -77,14 +77,8 @@ class _VectorModel(ClusteringModel):
     def _rngs(self):
         return map(np.random.default_rng, np.random.SeedSequence(check_seed(self.random_state)).spawn(self.n_init))
 
-    def fit(self, X, y=None, **per_object):
-        vectors = self._checked("X", X, reset=True)
-        return super().fit(X if hasattr(X, "columns") else vectors, y, **per_object)  # a table keeps its names
 
-    fit.__doc__ = ClusteringModel.fit.__doc__
-
-
-class LeastAngleClustering(_VectorModel):
+class LeastAngleClustering(_Restarted):
     """Clusters of directions, by the sum of the cosines within clusters.
 
     Parameters
@@ -173,7 +167,7 @@ class LeastAngleClustering(_VectorModel):
         return -self._exact(self._checked("X", X_new)) @ self.cluster_centers_.T
 
 
-class ComplexityConstrainedClustering(_VectorModel):
+class ComplexityConstrainedClustering(_Restarted):
     """Clusters whose number follows from the price of a code: entropy-constrained vector quantisation.
 
     Parameters

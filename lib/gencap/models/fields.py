@@ -40,14 +40,14 @@ from ..checks import (
 )
 from ..kernels import fields as kernels
 from ..trajectory import Trajectory, beta_grid, check_betas, check_start, one_hot, softmax
-from .base import ClusteringModel, follow, warn_caller
+from .base import VectorModel, follow, warn_caller
 from .spectrum import temperature_unit
 
 PERTURBATION, TOLERANCE, MAX_SWEEPS = 1e-3, 1e-4, 1000  # of the data's spread; largest step that counts as none
 SETTLED = 1e-3  # change of a probability that counts as none
 
 
-class _Centroids(ClusteringModel):
+class _Centroids(VectorModel):
     """Both models of vectors: annealing of centroids that follow the assignment probabilities."""
 
     def _exact(self, X):
@@ -74,7 +74,8 @@ class _Centroids(ClusteringModel):
         seeds = np.random.SeedSequence(check_seed(self.random_state)).spawn(int(self.n_init))
         runs = [self._run(X, betas, init, spread, graph, rng) for rng in map(np.random.default_rng, seeds)]
         steps, path, sweeps = min(runs, key=lambda run: run[0]["costs"][-1])
-        return Trajectory(**steps, centroids=path + self._offset, unit=unit, n_iter=sweeps)
+        path += self._offset
+        return Trajectory(**steps, centroids=path, unit=unit, n_iter=sweeps, learned={"cluster_centers_": path[-1]})
 
     def _run(self, X, betas, init, spread, graph, rng):
         path, sweeps = np.empty((len(betas), int(self.n_clusters), X.shape[1])), 0
@@ -98,27 +99,6 @@ class _Centroids(ClusteringModel):
             return self._fields(X, centroids, P, graph), settled
 
         return follow(betas, settle, lambda labels: self._cost(labels, X, graph), hot_first=True), path, sweeps
-
-    def fit(self, X, y=None, **per_object):
-        vectors = self._checked("X", X, reset=True)
-        super().fit(X if hasattr(X, "columns") else vectors, y, **per_object)  # a table keeps its names
-        self.cluster_centers_ = self.trajectory_.centroids[-1]
-        return self
-
-    fit.__doc__ = ClusteringModel.fit.__doc__
-
-    def predict(self, X):
-        """Cluster of the lowest potential.
-
-        Parameters
-        ----------
-        X : array_like, shape (M, D)
-
-        Returns
-        -------
-        ndarray of int, shape (M,)
-        """
-        return self.potentials(X).argmin(axis=1)
 
 
 def grid_transmission(shape, width=1.0):

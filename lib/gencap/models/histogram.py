@@ -26,6 +26,7 @@ from scipy.special import ndtr, xlogy
 from ..checks import as_array, check_integer, check_number
 from ..kernels import bottleneck as kernels
 from ..trajectory import beta_grid
+from .base import VectorModel
 from .bottleneck import HIGH, LOW, STEPS, Bottleneck
 from .features import dense
 from .spectrum import temperature_unit
@@ -114,18 +115,7 @@ class _Distributions(Bottleneck):
         F = self._scale(self._checked("X_new", X_new))
         return super().potentials(X_new) + xlogy(F, F).sum(axis=1, keepdims=True)
 
-    def predict(self, X):
-        """Cluster of the smallest divergence.
-
-        Parameters
-        ----------
-        X : array_like or sparse matrix, shape (M, D)
-
-        Returns
-        -------
-        ndarray of int, shape (M,)
-        """
-        return self.potentials(X).argmin(axis=1)
+    predict = VectorModel.predict
 
 
 class HistogramClustering(_Distributions):

@@ -27,7 +27,7 @@ import gencap.models
 from gencap.trajectory import Trajectory
 
 GLOBAL_STATE = np.random.get_state  # noqa: NPY002 - which nothing may touch
-ABSTRACT = {"Bottleneck", "ClusteringModel", "SimilarityClustering"}
+ABSTRACT = {"Bottleneck", "ClusteringModel", "SimilarityClustering", "VectorModel"}
 N_OBJECTS = 24
 GROUP = np.arange(N_OBJECTS) % 3
 RNG = np.random.default_rng(0)
