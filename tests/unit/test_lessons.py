@@ -2,6 +2,7 @@
 
 import base64
 import copy
+import csv
 import io
 
 import lessons
@@ -13,6 +14,18 @@ from PIL import Image
 @pytest.mark.parametrize("path", lessons.LESSONS, ids=lambda path: path.stem)
 def test_a_lesson_has_the_form(path):
     assert lessons.violations(*lessons.read(path)) == []
+
+
+def test_every_section_of_the_lecture_notes_has_a_place_or_a_reason():
+    """Document 004: chapters with the numbers of their sections."""
+    sizes = {1: 1, 2: 2, 3: 6, 4: 4, 5: 4, 6: 6, 7: 3, 8: 5, 9: 11}
+    wanted = {str(c) for c in sizes} | {f"{c}.{k}" for c, n in sizes.items() for k in range(1, n + 1)}
+    with open(lessons.PROJECT / "data/published/sections_004.csv", encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["section"] for row in rows} == wanted and all(row["place"] or row["reason"] for row in rows)
+    places = {path.name: {text for _, text in lessons.headings(lessons.read(path)[0])} for path in lessons.LESSONS}
+    lost = [row for row in rows if row["place"] and row["place"] not in places.get(row["lesson"], ())]
+    assert lost == []
 
 
 FOLDED = {"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}
