@@ -33,7 +33,7 @@ class PairwiseClustering(SimilarityClustering):
         cluster sizes and sums follow.
     embedding : bool
         Take the way over vectors: constant-shift embedding of D = -X, then annealed k-means on the vectors (by
-        expectation-maximisation for "meanfield", sequential sampling for "gibbs"), from hot to cold on its grid, .9 to
+        expectation-maximisation for "meanfield", else sequential sampling), from hot to cold on its grid, .9 to
         120 units in 40 steps, and at every temperature from the branch of the search without vectors; the lower coldest
         cost is kept. The trajectory then has centroids, from which an `init` starts, and X must be dense.
     n_init : int
