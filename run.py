@@ -121,7 +121,7 @@ def read_test(words):
         help="run only the notebooks, as other processors would: under these settings (of {}; default all), of these "
         "files (default all)".format(", ".join(SETTINGS)),
     )
-    parser.add_argument("--with-processor", choices=SETTINGS[1:], help="the notebooks under this setting as well")
+    parser.add_argument("--with-processor", choices=SETTINGS[1:], help="the lessons under this setting as well")
     asked = parser.parse_args(words)
     for word in asked.processors or ():
         if word not in SETTINGS and not glob.glob(word):
@@ -150,19 +150,19 @@ def test(python, words=()):
     files = [os.path.relpath(file, ROOT) for file in files]
     settings = [word for word in wanted if word in SETTINGS] or list(SETTINGS)
     two = ["-n", "2", "--dist", "loadfile", "-p", "no:benchmark"]
-    notebooks = (
-        (two if len(files) > 1 else two[4:]) + ["--nbval", "--nbval-sanitize-with", "tests/nbval_sanitize.cfg"] + files
-    )
-    suites = []
+    nbval = ["--nbval", "--nbval-sanitize-with", "tests/nbval_sanitize.cfg"]
+    notebooks = (two if len(files) > 1 else two[4:]) + nbval + files
+    suites, again = [], notebooks
     if asked.processors is None:
         settings = [asked.with_processor] if asked.with_processor else []
+        again = two + nbval + [file for file in files if os.path.dirname(file) == "notebooks"]
         suites += [("unit", two + ["--doctest-modules", "tests/unit", "lib/gencap"]), ("notebooks", notebooks)]
         suites += [("browser", ["-s", "-p", "no:benchmark", "tests/browser"])]
     if platform.machine().lower() not in ("x86_64", "amd64") and set(settings) - {"as-is"}:
         print("left out on {}: {}, which are settings of x86-64".format(platform.machine(), ", ".join(SETTINGS[1:])))
         settings = [setting for setting in settings if setting == "as-is"]
     listed = ["-q", "--tb=no", "--color=no", "-o", "verbosity_assertions=2"]  # both texts whole, and only in our list
-    suites += [(setting, listed + notebooks) for setting in settings]
+    suites += [(setting, listed + again) for setting in settings]
     environment = dict(os.environ, JUPYTER_PREFER_ENV_PATH="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     results, verdicts = [], {"saved": saved_verdicts(files)}
     for name, words in suites:

@@ -181,12 +181,15 @@ def test_words_are_handed_over(run, monkeypatch, words, expected):
 
 
 def test_the_summary_counts_and_returns_the_worst_status(run, monkeypatch, capsys):
-    (Path(run.ROOT) / "notebooks").mkdir()
-    (Path(run.ROOT) / "notebooks" / "00_a.ipynb").write_text('{"cells": []}')
-    environments = []
+    (Path(run.ROOT) / "notebooks" / "solutions").mkdir(parents=True)
+    both = [str(Path("notebooks", "00_a.ipynb")), str(Path("notebooks", "solutions", "00_a.ipynb"))]
+    for file in both:
+        (Path(run.ROOT) / file).write_text('{"cells": []}')
+    environments, files = [], []
 
     def call(command, env, **_):
         environments.append(env)
+        files.append([word for word in command if word.endswith(".ipynb")])
         file = Path(command[command.index("--junitxml") + 1])
         file.parent.mkdir(parents=True, exist_ok=True)
         if file.stem == "notebooks":
@@ -206,7 +209,7 @@ def test_the_summary_counts_and_returns_the_worst_status(run, monkeypatch, capsy
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "9 passed, 6 failed, 6 skipped" and "==== generic: 0 compared outputs changed ====" in lines
     assert [e.get("NUMBA_CPU_NAME") for e in environments[3:]] == [None, None, None, "generic"]
-    assert "GENCAP_DATA" not in environments[-1]
+    assert "GENCAP_DATA" not in environments[-1] and files[3:] == [[], both, [], both[:1]]  # lessons alone once more
     monkeypatch.setattr(run.platform, "machine", lambda: "arm64")
     assert run.test("python", ["--processors", "generic", "nehalem"]) == 0 and len(environments) == 7
     assert "left out on arm64: generic, nehalem" in capsys.readouterr().out
