@@ -167,23 +167,24 @@ def generator(random_state):
     return random_state if given else np.random.default_rng(check_seed(random_state))
 
 
-def check_labels(name, labels, n_objects=None, n_clusters=None):
+def check_labels(name, labels, n_objects=None, n_clusters=None, low=0):
     """Return hard labels as an int64 array of shape (N,).
 
     Raises
     ------
     ValueError
-        Not one-dimensional, empty, of another length than `n_objects`, not integers, negative, or >= `n_clusters`.
+        Not one-dimensional, empty, of another length than `n_objects`, not integers (with `low` = -1 for unlabelled
+        objects: neither booleans), below `low`, or >= `n_clusters`.
     """
     check_unmasked(name, labels)
     labels = np.asarray(labels)
-    if labels.ndim != 1 or labels.size == 0 or labels.dtype.kind not in "iub":
+    if labels.ndim != 1 or labels.size == 0 or labels.dtype.kind not in ("iu" if low else "iub"):
         raise ValueError(f"{name} must be integers, non-empty and 1-D, got dtype {labels.dtype}, shape {labels.shape}")
     if n_objects is not None and labels.size != n_objects:
         raise ValueError(f"{name} has {labels.size} entries, accepted is one for each of the {n_objects} objects")
     high = np.inf if n_clusters is None else n_clusters - 1
-    if labels.min() < 0 or labels.max() > high:
-        raise ValueError(f"{name} holds values {labels.min()}..{labels.max()}, accepted is 0..{high}")
+    if labels.min() < low or labels.max() > high:
+        raise ValueError(f"{name} holds values {labels.min()}..{labels.max()}, accepted is {low}..{high}")
     return labels.astype(np.int64)
 
 

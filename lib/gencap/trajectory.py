@@ -79,15 +79,19 @@ def cooling_schedule(schedule, hot, cold, n_steps):
     [1.0, 2.89, 4.0]
     """
     check_option("schedule", schedule, ("exponential", "linear", "logarithmic"))
-    hot, cold = check_number("hot", hot, np.nextafter(0, 1)), check_number("cold", cold)
+    hot, cold = check_number("hot", hot, 1e-300), check_number("cold", cold, high=1e300)
     if cold <= hot:
         raise ValueError(f"cold={cold} is not above hot={hot}: inverse temperatures ascend as it gets colder")
     n_steps = check_integer("n_steps", n_steps, 2)
     if schedule == "exponential":
-        return np.geomspace(hot, cold, n_steps)
-    if schedule == "linear":
-        return 1 / np.linspace(1 / hot, 1 / cold, n_steps)
-    return hot + (cold - hot) * np.log(np.arange(1, n_steps + 1)) / np.log(n_steps)
+        betas = np.geomspace(hot, cold, n_steps)
+    elif schedule == "linear":
+        betas = 1 / np.linspace(1 / hot, 1 / cold, n_steps)
+    else:
+        betas = hot + (cold - hot) * np.log(np.arange(1, n_steps + 1)) / np.log(n_steps)
+    if not (np.diff(betas) > 0).all():
+        raise ValueError(f"n_steps={n_steps} from hot={hot} to cold={cold} lie too close to ascend")
+    return betas
 
 
 def check_betas(betas):

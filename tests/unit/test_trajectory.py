@@ -265,3 +265,10 @@ def test_schedules_cool_as_their_names_say():
 def test_bad_schedules_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         gc.cooling_schedule(*arguments)
+
+
+def test_a_schedule_ascends_or_is_refused():
+    with pytest.raises(ValueError, match="hot=1e-310"):
+        gc.cooling_schedule("linear", 1e-310, 1.0, 5)
+    with pytest.raises(ValueError, match="too close to ascend"):
+        gc.cooling_schedule("linear", 1.0, 1 + 1e-15, 50)

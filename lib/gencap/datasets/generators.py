@@ -7,7 +7,7 @@ import numpy as np
 from scipy.stats import truncnorm
 from sklearn.utils import Bunch
 
-from ..checks import as_array, check_integer, check_number, check_option, generator
+from ..checks import as_array, check_integer, check_number, check_option, check_size, generator
 
 __all__ = """FIVE_CENTERS FOUR_CENTERS PairedGraphs boolean_roles five_gaussians four_gaussians kary_code_pair
     mixed_histograms paired_gaussian_sources planted_correlation_graphs planted_group_graphs three_regions three_sources
@@ -502,7 +502,8 @@ def mixed_histograms(n_objects=200, n_clusters=4, *, n_counts=20, n_bins=32, con
     labels, rng = _source_labels(n_objects, n_clusters, None), generator(random_state)
     check_integer("n_counts", n_counts)
     check_integer("n_bins", n_bins)
-    check_number("concentration", concentration, np.finfo(float).tiny)
+    check_size("histograms of n_bins", (n_objects, n_bins))
+    check_number("concentration", concentration, np.finfo(float).tiny, 1e100)
     centers = np.linspace(0, 1, 8)
     weights = rng.dirichlet(np.full(8, concentration), n_clusters)
     X = np.empty((n_objects, n_bins))
@@ -541,8 +542,10 @@ def three_regions(*, shape=(80, 120), noise=0.3, random_state=None):
     >>> gc.datasets.three_regions(shape=(4, 6), noise=0.0)[1].tolist()
     [[0, 0, 0, 1, 1, 1], [0, 0, 2, 2, 1, 1], [0, 0, 2, 2, 1, 1], [0, 0, 0, 1, 1, 1]]
     """
+    if np.shape(shape) != (2,):
+        raise ValueError(f"shape={shape!r} must be (height, width)")
     height, width = (check_integer("shape", side) for side in shape)
-    noise, rng = check_number("noise", noise, 0.0), generator(random_state)
+    noise, rng = check_number("noise", noise, 0.0, 1e150), generator(random_state)
     row, column = np.indices((height, width)) + 0.5 - np.array([height, width])[:, None, None] / 2
     labels = (column > 0) + np.int64(0)
     labels[np.hypot(row, column) < 0.3 * min(height, width)] = 2

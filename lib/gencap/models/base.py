@@ -112,6 +112,15 @@ def _taken(method, per_object):
     return {name: values for name, values in per_object.items() if name in names}
 
 
+def _check_per_object(X, shape, per_object):
+    """Raise ValueError unless each of the arrays has an entry for every object of X, in the same order."""
+    for name, values in per_object.items():
+        check_same_order(name, values, "X", X)
+        if (given := np.shape(values)[:1]) != shape:
+            raise ValueError(f"{name} has {given[0] if given else 'no'} entries, accepted is one for each of the "
+                             f"{shape[0]} objects")  # fmt: skip
+
+
 class ClusteringModel(ClusterMixin, BaseEstimator):
     """Base of all models: they anneal on a data set, and leave a `Trajectory` behind.
 
@@ -184,8 +193,9 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         float
         """
         with one_thread():
-            model, X = self._prepared(X)
-            return model._unit(X, **_taken(model._unit, per_object))
+            model, prepared = self._prepared(X)
+            _check_per_object(X, prepared.shape[:1], per_object)
+            return model._unit(prepared, **_taken(model._unit, per_object))
 
     def cost(self, labels, X, **per_object):
         """Exact cost of a hard labelling; needs no fit, and an empty cluster costs nothing.
@@ -208,10 +218,11 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         ValueError
             What `anneal` refuses, or `labels` of another length or with values outside 0..n_clusters-1.
         """
-        X = self._exact(X)
-        n_clusters = check_n_clusters(self.n_clusters, X.shape[0])
-        labels = check_labels("labels", labels, X.shape[0], n_clusters)
-        return self._labels_cost(labels, X, **_taken(self._labels_cost, per_object))
+        exact = self._exact(X)
+        _check_per_object(X, exact.shape[:1], per_object)
+        n_clusters = check_n_clusters(self.n_clusters, exact.shape[0])
+        labels = check_labels("labels", labels, exact.shape[0], n_clusters)
+        return self._labels_cost(labels, exact, **_taken(self._labels_cost, per_object))
 
     def anneal(self, X, betas=None, init=None, **per_object):
         """Anneal on X and return the run.
@@ -247,11 +258,7 @@ class ClusteringModel(ClusterMixin, BaseEstimator):
         """
         with one_thread():
             model, prepared = self._prepared(X)
-            for name, values in per_object.items():
-                check_same_order(name, values, "X", X)
-                if (given := np.shape(values)[:1]) != prepared.shape[:1]:
-                    raise ValueError(f"{name} has {given[0] if given else 'no'} entries, accepted is one for each of "
-                                     f"the {prepared.shape[0]} objects")  # fmt: skip
+            _check_per_object(X, prepared.shape[:1], per_object)
             run = model._anneal(prepared, betas, init, **per_object)
         run.objects, run.capacity_entropy = object_names(X), self.capacity_entropy
         if not run.converged.all():

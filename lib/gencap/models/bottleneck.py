@@ -44,6 +44,7 @@ from .features import FAMILIES, Regression, as_rows, check_features, dense, natu
 
 ALGORITHMS = ("annealed", "iterative", "sequential", "agglomerative")
 LOW, HIGH, STEPS = 0.8, 100.0, 44  # of the default grid, in units of the first split
+NOTHING = 1e-12  # eigenvalue that is rounding: objects that are all alike
 PRIOR = 1e-9  # objects; keeps the logarithm of an empty cell finite
 PERTURBATION = 5e-2  # of the memberships from one temperature to the next; coincident clusters would never part
 TOLERANCE, MAX_SWEEPS = 5e-4, 3000  # change of a membership that counts as none, unless it grows: a split begins so
@@ -101,8 +102,10 @@ class _State:
         if N < 8:
             top = np.linalg.eigvalsh(np.column_stack([product(e) for e in np.eye(N)]))[-1]
         else:
-            top = eigsh(operator, k=1, which="LA", v0=np.random.default_rng(0).standard_normal(N), tol=1e-6)[0][0]
-        return 1 / top if top > 1e-12 else 1.0
+            start = np.random.default_rng(0).standard_normal(N)
+            known = np.abs(product(start)).max() > NOTHING * np.abs(start).max()  # equal objects leave nothing
+            top = eigsh(operator, k=1, which="LA", v0=start, tol=1e-6)[0][0] if known else 0.0
+        return 1 / top if top > NOTHING else 1.0
 
     @staticmethod
     def _outer(F, mean, scale, v):
@@ -284,7 +287,7 @@ class Bottleneck(VectorModel):
         if fixed is None:
             fixed = np.full(N, -1)
         else:
-            fixed = check_labels("fixed", np.asarray(fixed) + 1, N, int(self.n_clusters) + 1) - 1
+            fixed = check_labels("fixed", fixed, N, int(self.n_clusters), low=-1)
         return _State(self, X, groups, table, fixed)
 
     def _unit(self, X, known=None):

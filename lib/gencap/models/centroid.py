@@ -9,7 +9,7 @@ import copy
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, eigvalsh
+from scipy.linalg import eigh
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 from scipy.spatial.distance import cdist
@@ -22,7 +22,7 @@ from ..kernels import kmeans as kernels
 from ..trajectory import Trajectory, beta_grid, check_betas, check_start, one_hot, softmax
 from ..views.measures import all_coordinates, few_coordinates
 from .base import ClusteringModel, VectorModel, fixed_point, follow
-from .spectrum import temperature_unit
+from .spectrum import largest_variance, temperature_unit
 
 PERTURBATION = 1e-3  # of the data's spread; coincident centroids could never part without it
 TOLERANCE = 2e-4  # of the data's spread, largest step of a centroid at which a temperature counts as done
@@ -299,8 +299,7 @@ class AnnealedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, VectorMo
         return model, X
 
     def _spread(self, X):
-        covariance = X.T @ X / len(X)
-        return float(eigvalsh(covariance, subset_by_index=[len(covariance) - 1] * 2)[0])
+        return largest_variance(X, self._coordinates[0])
 
     def _unit(self, X):
         return temperature_unit(0.5, self._spread(X))
@@ -537,12 +536,12 @@ def simulated_annealing(X, n_clusters, betas, *, sampler="metropolis", random_st
     check_option("sampler", sampler, ("metropolis", "gibbs"))
     X = X - X.mean(axis=0)
     labels = rng.integers(n_clusters, size=n_objects)
-    best, costs, squares, none = labels.copy(), np.empty(len(betas)), (X**2).sum(), np.empty((0, 0))
+    model, best, costs, none = AnnealedKMeans(n_clusters), labels.copy(), np.empty(len(betas)), np.empty((0, 0))
     mass, sums = np.bincount(labels, minlength=n_clusters).astype(np.float64), one_hot(labels, n_clusters).T @ X
     for t, beta in enumerate(betas):
         order = rng.permutation(n_objects)
         kernels.sequential_sweep(X, order, beta, labels, mass, sums, none, rng, sampler == "metropolis")
-        costs[t] = squares - ((sums**2).sum(axis=1) / np.maximum(mass, 1.0)).sum()
+        costs[t] = model._labels_cost(labels, X)  # not from the sums: far objects would cancel what is left
         if costs[t] <= costs[:t].min(initial=np.inf):
             best = labels.copy()
-    return Cooled(best, AnnealedKMeans(n_clusters).cost(best, X), costs)
+    return Cooled(best, float(costs.min()), costs)

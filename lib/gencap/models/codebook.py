@@ -18,7 +18,6 @@ and so finds the number of clusters.
 """
 
 import numpy as np
-from scipy.linalg import eigvalsh
 from scipy.spatial.distance import cdist
 from sklearn.cluster import kmeans_plusplus
 
@@ -27,7 +26,7 @@ from ..trajectory import Trajectory, beta_grid, check_betas, check_start, one_ho
 from ..views.measures import all_coordinates, few_coordinates
 from .base import VectorModel, fixed_point, follow
 from .centroid import LEAST_SHARE, best_split, centroid_fixed_point, code_length
-from .spectrum import temperature_unit
+from .spectrum import largest_variance, temperature_unit
 
 TOLERANCE, MAX_SWEEPS = 1e-7, 4000  # of a step of the fields, whose length is at most 1
 PERTURBATION = 1e-3  # of the fields, divided by the number of clusters
@@ -218,7 +217,7 @@ class ComplexityConstrainedClustering(_Restarted):
 
     def _exact(self, X):
         if self.price is not None:
-            check_number("price", self.price, np.nextafter(0, 1))
+            check_number("price", self.price, 1e-300, 1e300)
         return check_vectors("X", X)
 
     def _prepared(self, X):
@@ -230,8 +229,7 @@ class ComplexityConstrainedClustering(_Restarted):
         return (PRICE * X.var(axis=0).sum() or 1.0) if self.price is None else self.price
 
     def _unit(self, X):
-        covariance = X.T @ X / len(X)
-        return temperature_unit(0.5, float(eigvalsh(covariance, subset_by_index=[len(covariance) - 1] * 2)[0]))
+        return temperature_unit(0.5, largest_variance(X, self._coordinates[0]))
 
     def _labels_cost(self, labels, X):
         members = one_hot(labels, self.n_clusters).astype(np.float64)

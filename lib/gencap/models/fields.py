@@ -35,16 +35,18 @@ from ..checks import (
     check_option,
     check_same_shape,
     check_seed,
+    check_size,
     check_vectors,  # fmt: skip
     generator,
 )
 from ..kernels import fields as kernels
 from ..trajectory import Trajectory, beta_grid, check_betas, check_start, one_hot, softmax
 from .base import VectorModel, follow, warn_caller
-from .spectrum import temperature_unit
+from .spectrum import largest_variance, temperature_unit
 
 PERTURBATION, TOLERANCE, MAX_SWEEPS = 1e-3, 1e-4, 1000  # of the data's spread; largest step that counts as none
 SETTLED = 1e-3  # change of a probability that counts as none
+ALIKE = 1e-17  # eigenvalue of a channel that tells no index from another
 
 
 class _Centroids(VectorModel):
@@ -62,7 +64,7 @@ class _Centroids(VectorModel):
         return model, X - model._offset
 
     def _spread(self, X):
-        return np.linalg.norm(X, 2) ** 2 / len(X)
+        return largest_variance(X, self._offset)
 
     def _cooled(self, X, betas, init, graph):
         unit, K = self._unit(X), int(self.n_clusters)
@@ -92,7 +94,7 @@ class _Centroids(VectorModel):
                 mass = weights.sum(axis=0)[:, None]
                 moved = np.where(mass > 1e-12, weights.T @ X / np.maximum(mass, 1e-12), centroids)
                 step, centroids, sweeps = np.abs(moved - centroids).max(), moved, sweeps + 1
-                settled = step <= TOLERANCE * spread and change <= SETTLED
+                settled = step <= self._tolerance * spread and change <= SETTLED
                 if settled:
                     break
             path[t] = centroids
@@ -133,17 +135,20 @@ def grid_transmission(shape, width=1.0):
     """
     shape = [check_integer("shape", side) for side in np.atleast_1d(np.array(shape, dtype=object))]
     width = max(check_number("width", width, 0.0), 1e-3)
+    if not shape:
+        raise ValueError("shape has no sides, accepted are one or more")
+    check_size(f"transmission of shape={shape}", (*shape, *shape))
     nodes = np.indices(shape).reshape(len(shape), -1).T
-    T = np.exp(-0.5 * cdist(nodes, nodes, "sqeuclidean") / width**2)
+    T = np.exp(-0.5 * cdist(nodes / width, nodes / width, "sqeuclidean"))
     return T / T.sum(axis=1, keepdims=True)
 
 
-def check_transmission(T, n_clusters):
+def check_transmission(T, n_clusters, name="transmission"):
     """Return a transmission matrix (K, K), or raise ValueError unless its rows are probabilities."""
-    T = check_vectors("transmission", T)
-    if T.shape != (n_clusters, n_clusters) or T.min() < 0 or np.abs(T.sum(axis=1) - 1).max() > 1e-9:
-        raise ValueError(f"transmission has shape {T.shape}, least entry {T.min():.3g} and sums of rows from "
-                         f"{T.sum(axis=1).min():.3g} to {T.sum(axis=1).max():.3g}; accepted are probabilities of shape "
+    T = check_vectors(name, T)
+    if T.shape != (n_clusters, n_clusters) or T.min() < 0 or np.abs(T.sum(axis=1) - 1).max() > 1e-6:
+        raise ValueError(f"{name} has shape {T.shape}, least entry {T.min():.3g} and sums of rows from "
+                         f"{T.sum(axis=1).min():.8g} to {T.sum(axis=1).max():.8g}; accepted are probabilities of shape "
                          f"{(n_clusters, n_clusters)} with rows of sum 1")  # fmt: skip
     return T
 
@@ -231,7 +236,7 @@ class SelfOrganizingClustering(_Centroids):
     True
     """
 
-    _grid = 0.9, 1000, 40
+    _grid, _tolerance = (0.9, 1000, 40), 1e-6  # equal centroids leave slowly
 
     def __init__(self, n_clusters=8, topology="chain", width=0.5, n_init=1, random_state=None):
         self.n_clusters, self.topology, self.width = n_clusters, topology, width
@@ -247,7 +252,7 @@ class SelfOrganizingClustering(_Centroids):
         if isinstance(shape, str):
             shape = check_option("topology", shape, ("chain",)) and K
         elif np.ndim(shape) != 1:
-            return check_transmission(shape, K)
+            return check_transmission(shape, K, "topology").copy()
         T = grid_transmission(shape, self.width)
         if len(T) != K:
             raise ValueError(f"topology={shape} has {len(T)} places, accepted are n_clusters={K}")
@@ -259,9 +264,9 @@ class SelfOrganizingClustering(_Centroids):
         return model, X
 
     def _unit(self, X):
-        T, K = self._T, len(self._T)
+        T = self._T
         parted = np.linalg.eigvals((T.T / np.maximum(T.sum(axis=0), 1e-300)[:, None]) @ (T - T.mean(axis=0)))
-        return temperature_unit(0.5, self._spread(X) * parted.real.max() if K > 1 else 0.0)
+        return temperature_unit(0.5, self._spread(X) * parted.real.max() if parted.real.max() > ALIKE else 0.0)
 
     def _start(self, X, beta, rng):
         return np.zeros((len(self._T), X.shape[1])), None
@@ -301,7 +306,9 @@ def _neighbors(positions, reach, n_objects):
     positions = check_vectors("positions", positions)
     if len(positions) != n_objects:
         raise ValueError(f"positions has {len(positions)} entries, accepted is one for each of the {n_objects} objects")
-    pairs = cKDTree(positions).query_pairs(check_number("reach", reach, 0.0), output_type="ndarray")
+    tree = cKDTree(positions)
+    check_size(f"neighbours within reach={reach}", (tree.count_neighbors(tree, check_number("reach", reach, 0.0)),))
+    pairs = tree.query_pairs(reach, output_type="ndarray")
     ends = np.concatenate([pairs, pairs[:, ::-1]]).T
     return csr_array((np.ones(len(ends[0])), tuple(ends)), (n_objects, n_objects))
 
@@ -357,7 +364,7 @@ class SmoothKMeans(_Centroids):
         self.n_clusters, self.smoothness, self.reach = n_clusters, smoothness, reach
         self.n_init, self.random_state = n_init, random_state
 
-    _grid = 2.0, 200, 20
+    _grid, _tolerance = (2.0, 200, 20), TOLERANCE
 
     def _prepared(self, X):
         check_number("smoothness", self.smoothness, 0.0)
@@ -479,7 +486,7 @@ def ising_denoising(image, *, coupling=2.0, flip=0.1, inference="meanfield", rea
     image = check_vectors("image", image)
     if (np.abs(image) != 1).any():
         raise ValueError(f"image must hold only -1 and 1, got {image[np.abs(image) != 1][0]:g}")
-    coupling, flip = check_number("coupling", coupling, 0.0), check_number("flip", flip, 1e-12, 1 - 1e-12)
+    coupling, flip = check_number("coupling", coupling, 0.0, 1e150), check_number("flip", flip, 1e-12, 1 - 1e-12)
     inference = check_option("inference", inference, ("meanfield", "gibbs", "annealing"))
     n_sweeps, rng = check_integer("n_sweeps", n_sweeps), generator(random_state)
     A = _neighbors(np.indices(image.shape).reshape(2, -1).T, reach, image.size).tocoo()

@@ -23,7 +23,7 @@ from scipy.linalg import eigh
 from scipy.ndimage import gaussian_filter1d
 from scipy.special import ndtr, xlogy
 
-from ..checks import as_array, check_integer, check_number
+from ..checks import as_array, check_integer, check_number, check_size
 from ..kernels import bottleneck as kernels
 from ..trajectory import beta_grid
 from .base import VectorModel
@@ -32,10 +32,11 @@ from .features import dense
 from .spectrum import temperature_unit
 
 EXACT, MOST_STEPS = 1e-8, 10_000  # nats per count from the largest likelihood of mixing weights; steps to it
-FEW_STEPS = 10  # of mixing weights between two updates of the assignments
+FEW_STEPS = 100  # of mixing weights between two updates of the assignments
 RARE = 1e-5  # mixing weight that a prototype starts with at least: it may come back
 ABSENT = 1e-4  # mixing weight of a prototype that a split does not use
 RAREST = 1e-100  # probability of a bin in a prototype
+EQUAL = 1e-20  # eigenvalue that is rounding: all objects are alike to the prototypes
 
 
 def rectified_gaussians(n_bins, centers, width):
@@ -73,7 +74,8 @@ def rectified_gaussians(n_bins, centers, width):
     centers = as_array("centers", centers, np.float64)
     if centers.ndim != 1 or centers.size == 0 or not ((centers >= 0) & (centers <= 1)).all():
         raise ValueError(f"centers={centers} must be numbers within [0, 1], shape (s,)")
-    edges = np.linspace(0, 1, check_integer("n_bins", n_bins) + 1)
+    check_size("prototypes over n_bins", (len(centers), check_integer("n_bins", n_bins)))
+    edges = np.linspace(0, 1, n_bins + 1)
     inside = np.maximum(np.diff(ndtr((edges - centers[:, None]) / width), axis=1), RAREST)
     return inside / inside.sum(axis=1, keepdims=True)
 
@@ -112,8 +114,9 @@ class _Distributions(Bottleneck):
         -------
         ndarray, shape (M, K)
         """
+        h = super().potentials(X_new)
         F = self._scale(self._checked("X_new", X_new))
-        return super().potentials(X_new) + xlogy(F, F).sum(axis=1, keepdims=True)
+        return h + xlogy(F, F).sum(axis=1, keepdims=True)
 
     predict = VectorModel.predict
 
@@ -163,7 +166,7 @@ class HistogramClustering(_Distributions):
         self.n_clusters, self.smoothing, self.n_init, self.random_state = n_clusters, smoothing, n_init, random_state
 
     def _scale(self, X):
-        width = check_number("smoothing", self.smoothing, 0.0)
+        width = check_number("smoothing", self.smoothing, 0.0, 1000 * X.shape[1], "1000 times the bins")
         return super()._scale(gaussian_filter1d(dense(X), width, axis=1, mode="reflect") if width else X)
 
 
@@ -213,7 +216,7 @@ class ParametricDistributionalClustering(_Distributions):
     1.0
     """
 
-    _mixing = None
+    _mixing, _ends = None, ()
 
     def __init__(self, n_clusters=2, n_prototypes=8, width=0.08, n_init=1, random_state=None):
         self.n_clusters, self.n_prototypes, self.width = n_clusters, n_prototypes, width
@@ -249,8 +252,16 @@ class ParametricDistributionalClustering(_Distributions):
         B = G[used] / q
         moved = B @ (X - mean).T
         A = B * mean @ B.T
-        return temperature_unit(1.0, eigh(moved @ moved.T / len(X), A + EXACT * np.trace(A) * np.eye(len(A)))[0][-1])
+        top = eigh(moved @ moved.T / len(X), A + EXACT * np.trace(A) * np.eye(len(A)))[0][-1]
+        return temperature_unit(1.0, top if top > EQUAL else 0.0)
+
+    def _run(self, state, betas, init, rng):
+        self._mixing = None  # every run begins without those of the one before
+        run = super()._run(state, betas, init, rng)
+        self._ends = [*self._ends, (run[1], self._mixing)]
+        return run
 
     def _kept(self, state, P):
+        self._mixing = next(mixing for end, mixing in self._ends if end is P)
         learned = super()._kept(state, P)
         return learned | {"cluster_centers_": np.exp(learned["natural_"][0]), "mixing_weights_": self._mixing}

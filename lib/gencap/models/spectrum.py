@@ -2,9 +2,11 @@
 
 import numpy as np
 import scipy.sparse
+from scipy.linalg import eigvalsh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 KRYLOV_STEPS = 6  # at least; see `leading_vectors`
+ROUNDING = 4 * np.finfo(float).eps  # of a mean
 
 
 def degrees(X):
@@ -64,6 +66,13 @@ def centring(sums):
 def temperature_unit(numerator, eigenvalue):
     """`numerator / eigenvalue`, or 1 where nothing can order: one object, equal objects, a zero matrix."""
     return numerator / eigenvalue if eigenvalue > 0 else 1.0
+
+
+def largest_variance(X, mean):
+    """Largest eigenvalue of the covariance of objects (N, D) whose `mean` is taken off; 0 where that is rounding."""
+    covariance = X.T @ X / len(X)
+    value = float(eigvalsh(covariance, subset_by_index=[len(covariance) - 1] * 2)[0])
+    return value if value > (ROUNDING * np.linalg.norm(mean)) ** 2 else 0.0
 
 
 def leading_vectors(X, weights, diagonal, sign, n_vectors, dimension, rng):

@@ -17,7 +17,12 @@ from scipy.special import entr, logsumexp, roots_hermite, softmax
 from ..checks import as_array, check_integer, check_number, check_same_shape, check_size
 from ..models.codebook import directions
 
-TINY = np.nextafter(0, 1)  # the smallest number above 0
+LEAST, MOST = 1e-300, 1e300  # inverse temperatures whose inverse is a number, too
+SURE = 1e-3  # nats by which a rule of three quarters of the nodes may differ; the whole rule errs much less
+
+
+def _warmth(beta):
+    return check_number("beta", beta, LEAST, MOST)
 
 
 def _energies(energies):
@@ -52,7 +57,9 @@ def gibbs_distribution(energies, beta):
     >>> maxent.gibbs_distribution([0.0, np.log(3)], 1.0).round(6).tolist()
     [0.75, 0.25]
     """
-    return softmax(-check_number("beta", beta, TINY) * _energies(energies))
+    beta, energies = _warmth(beta), _energies(energies)
+    with np.errstate(over="ignore"):
+        return softmax(-beta * (energies - energies.min()))
 
 
 def free_energy(energies, beta):
@@ -80,7 +87,9 @@ def free_energy(energies, beta):
     >>> round(maxent.free_energy([1.0, 1.0], 2.0), 6)  # 1 - log(2) / 2
     0.653426
     """
-    return float(-logsumexp(-check_number("beta", beta, TINY) * _energies(energies)) / beta)
+    beta, energies = _warmth(beta), _energies(energies)
+    with np.errstate(over="ignore"):
+        return float(energies.min() - logsumexp(-beta * (energies - energies.min())) / beta)
 
 
 def gibbs_functional(p, energies, beta):
@@ -116,7 +125,7 @@ def gibbs_functional(p, energies, beta):
     check_same_shape("p", p, "energies", energies)
     if not (p >= 0).all() or not abs(p.sum() - 1) <= 1e-9:
         raise ValueError(f"p must hold probabilities >= 0 of sum 1, got {p.min()}..{p.max()} of sum {p.sum()}")
-    return float(p @ energies - entr(p).sum() / check_number("beta", beta, TINY))
+    return float(p @ energies - entr(p).sum() / _warmth(beta))
 
 
 def metropolis_matrix(energies, beta, proposal, *, hastings=True):
@@ -151,13 +160,15 @@ def metropolis_matrix(energies, beta, proposal, *, hastings=True):
     [[0.75, 0.25], [0.5, 0.5]]
     """
     energies, Q = _energies(energies), as_array("proposal", proposal, np.float64)
-    if Q.shape != (len(energies),) * 2 or not (Q >= 0).all() or not np.allclose(Q.sum(axis=1), 1, rtol=0, atol=1e-9):
+    if Q.shape != (len(energies),) * 2 or not (Q >= 0).all() or not np.allclose(Q.sum(axis=1), 1, rtol=0, atol=1e-6):
         raise ValueError(f"proposal of shape {Q.shape} must be {(len(energies),) * 2}, >= 0 and have rows of sum 1")
-    rise = check_number("beta", beta, TINY) * (energies[None, :] - energies[:, None])
+    with np.errstate(over="ignore"):
+        rise = _warmth(beta) * (energies[None, :] - energies[:, None])
+    both = (Q > 0) & (Q.T > 0)
     if hastings:
-        rise = rise + np.log(np.where(Q > 0, Q, 1.0)) - np.log(np.where((Q > 0) & (Q.T > 0), Q.T, TINY))
-    P = Q * np.exp(-np.maximum(rise, 0.0))
-    P[np.diag_indices_from(P)] += 1 - P.sum(axis=1)
+        rise = rise + np.log(np.where(both, Q, 1.0)) - np.log(np.where(both, Q.T, 1.0))
+    P = np.where(both | (not hastings), Q * np.exp(-np.maximum(rise, 0.0)), 0.0)  # no way back: not accepted
+    P[np.diag_indices_from(P)] += np.maximum(1 - P.sum(axis=1), 0.0)
     return P
 
 
@@ -187,7 +198,8 @@ def least_angle_log_partition(X, n_clusters, beta, *, n_nodes=16):
     Raises
     ------
     ValueError
-        A vector of length 0, a beta that is not positive, too many nodes in too many directions.
+        A vector of length 0, a beta that is not positive, too many nodes in too many directions, or too few of them:
+        the result changes by more than 1e-3 with three quarters of them.
 
     Examples
     --------
@@ -198,9 +210,18 @@ def least_angle_log_partition(X, n_clusters, beta, *, n_nodes=16):
     0.0
     """
     E, n_clusters = directions(X), check_integer("n_clusters", n_clusters)
-    beta, n_nodes = check_number("beta", beta, TINY), check_integer("n_nodes", n_nodes)
+    beta, n_nodes = _warmth(beta), check_integer("n_nodes", n_nodes, 4, 200)
     width = n_clusters * E.shape[1]
     check_size(f"a rule of n_nodes={n_nodes} in {width} directions", (n_nodes,) * width, 2**20)
+    check_size(f"n_nodes={n_nodes} in {width} directions for {len(E)} objects", (n_nodes,) * width + (len(E),))
+    found, coarse = (_least_angle_rule(E, n_clusters, beta, n) for n in (n_nodes, 3 * n_nodes // 4))
+    if not abs(found - coarse) <= SURE:
+        raise ValueError(f"n_nodes={n_nodes} are too few at beta={beta:g}: with a quarter less log Z changes by "
+                         f"{abs(found - coarse):.2g}, accepted is {SURE:g}; take more, or a hotter beta")  # fmt: skip
+    return found
+
+
+def _least_angle_rule(E, n_clusters, beta, n_nodes):
     nodes, weights = roots_hermite(n_nodes)
     chosen = np.indices((n_nodes,) * E.shape[1]).reshape(E.shape[1], -1).T
     logs = np.log(weights)[chosen].sum(axis=1)
@@ -209,4 +230,4 @@ def least_angle_log_partition(X, n_clusters, beta, *, n_nodes=16):
     for _ in range(n_clusters - 1):
         total = np.add.outer(total, logs).ravel()
         sums = np.logaddexp(sums[:, None], fields[None]).reshape(-1, len(E))
-    return float(beta / 2 + logsumexp(total + sums.sum(axis=1)) - width / 2 * np.log(np.pi))
+    return float(beta / 2 + logsumexp(total + sums.sum(axis=1)) - n_clusters * E.shape[1] / 2 * np.log(np.pi))

@@ -392,3 +392,9 @@ def test_sizes_centers_and_seeds_of_the_wrong_kind_are_named():
             call()
     with pytest.raises(TypeError, match="random_state=1.5 .*accepted are an integer"):
         datasets.five_gaussians(10, random_state=1.5)
+
+
+@pytest.mark.parametrize("shape", [5, (3,), (3, 4, 5), None])
+def test_a_shape_that_is_no_pair_is_named(shape):
+    with pytest.raises(ValueError, match="shape=.* must be .height, width"):
+        datasets.three_regions(shape=shape)

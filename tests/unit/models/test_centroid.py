@@ -527,3 +527,12 @@ def test_bad_labels_and_grids_are_named():
         gc.AnnealedKMeans(2).cost([0, 1, 2, 0, 1], GOOD)
     with pytest.raises(ValueError, match="betas"):
         gc.AnnealedKMeans(2).anneal(GOOD, betas=[2.0, 1.0])
+
+
+def test_costs_of_a_walk_are_exact_beside_a_far_object():
+    X = np.vstack([np.random.default_rng(0).normal(size=(20, 2)), [[1e9, 0.0]]])
+    found = gc.simulated_annealing(X, 3, np.geomspace(0.1, 100, 200), random_state=0)
+    exact = sum(
+        ((X[found.labels == k] - X[found.labels == k].mean(axis=0)) ** 2).sum() for k in np.unique(found.labels)
+    )
+    assert found.cost == found.costs.min() == pytest.approx(exact, rel=1e-6)

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -351,7 +352,7 @@ IMAGE = np.ones((4, 4))
         (lambda: SOM(3, topology="ring").fit(vectors()), ValueError, "topology='ring' is not one of 'chain'"),
         (lambda: SOM(3, topology=(2, 2)).fit(vectors()), ValueError, r"topology=\(2, 2\) has 4 places.*n_clusters=3"),
         (lambda: SOM(4, topology=(2.5, 2)).fit(vectors()), TypeError, "shape must be an integer"),
-        (lambda: SOM(3, topology=np.eye(2)).fit(vectors()), ValueError, r"transmission has shape \(2, 2\)"),
+        (lambda: SOM(3, topology=np.eye(2)).fit(vectors()), ValueError, r"topology has shape \(2, 2\)"),
         (lambda: SOM(2, topology=np.ones((2, 2))).fit(vectors()), ValueError, "sums of rows from 2"),
         (lambda: SOM(2, topology=[[2.0, -1], [0, 1]]).fit(vectors()), ValueError, "least entry -1"),
         (lambda: SOM(3, width=-1.0).cost(np.arange(8) % 3, vectors()), ValueError, "width=-1"),
@@ -382,3 +383,53 @@ IMAGE = np.ones((4, 4))
 def test_bad_arguments(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("factor", [1.05, 1.3])
+def test_a_map_splits_right_behind_its_unit(factor):
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.normal(size=(20, 3)) / 2 + 2 * center for center in np.eye(3)])
+    model = gc.SelfOrganizingClustering(4, random_state=0)
+    assert model.anneal(X, [factor * model.unit(X)]).probabilities[0].std(axis=0).max() > 0.05
+
+
+def test_what_is_rounding_is_no_unit():
+    for model in (gc.SmoothKMeans(2), gc.SelfOrganizingClustering(2), gc.ComplexityConstrainedClustering(2),
+                  gc.AnnealedKMeans(2)):  # fmt: skip
+        assert model.unit(np.full((7, 3), 0.1)) == 1.0
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    assert gc.SelfOrganizingClustering(4, width=1e9).unit(X) == 1.0
+
+
+@pytest.mark.parametrize("topology", [None, 5, (), np.eye(3), np.ones((4, 4))])
+def test_a_topology_is_named(topology):
+    with pytest.raises(ValueError, match="topology|shape has no sides"):
+        gc.SelfOrganizingClustering(4, topology=topology).fit(np.random.default_rng(0).normal(size=(20, 2)))
+
+
+def test_a_channel_of_single_precision_is_taken_and_kept_apart_from_the_callers():
+    T = gc.grid_transmission(4)
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    gc.SelfOrganizingClustering(4, topology=T.astype(np.float32), random_state=0).fit(X)
+    model = gc.SelfOrganizingClustering(4, topology=T, random_state=0).fit(X)
+    assert not np.shares_memory(model.transmission_, T)
+
+
+def test_places_of_objects_in_another_order_are_refused_everywhere():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(20, 2)), index=[f"o{i}" for i in range(20)])
+    places = pd.DataFrame(np.indices((4, 5)).reshape(2, -1).T, index=X.index)
+    model, other = gc.SmoothKMeans(2, random_state=0), places[::-1]
+    for call in (lambda: model.cost(np.arange(20) % 2, X, positions=other), lambda: model.unit(X, positions=other),
+                 lambda: model.anneal(X, positions=other)):  # fmt: skip
+        with pytest.raises(ValueError, match="positions has 'o19' as object 0"):
+            call()
+
+
+def test_neighbours_without_end_are_refused():
+    with pytest.raises(ValueError, match="reach=1000000000.0 would hold"):
+        gc.ising_denoising(np.ones((150, 150)), reach=1e9)
+    with pytest.raises(ValueError, match="coupling"):
+        gc.ising_denoising(np.ones((6, 7)), coupling=1e308)
+    with pytest.raises(ValueError, match="would hold"):
+        gc.grid_transmission(100_000)

@@ -204,3 +204,48 @@ def test_mixtures_find_more_in_few_counts_and_as_much_in_many():
 def test_bad_arguments(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_several_runs_the_best_one_is_kept_with_its_own_mixtures(seed):
+    X = gc.datasets.mixed_histograms(60, 6, n_counts=15, n_bins=12, random_state=seed)[0]
+    model = gc.ParametricDistributionalClustering(6, n_init=3, random_state=seed).fit(X)
+    np.testing.assert_allclose(model.potentials(X), model.trajectory_.potentials[-1], atol=1e-4)
+    mixtures = model.mixing_weights_ @ gc.rectified_gaussians(12, np.linspace(0, 1, 8), 0.08)
+    np.testing.assert_allclose(model.cluster_centers_, mixtures, atol=1e-7)
+
+
+@pytest.mark.parametrize("model", [gc.HistogramClustering, gc.ParametricDistributionalClustering])
+@pytest.mark.parametrize("X", [np.ones((16, 4)), np.ones((10, 1)), np.tile([1.0, 3.0], (9, 1)), np.ones((7, 3))])
+def test_equal_objects_have_a_unit_of_one_and_one_cluster(model, X):
+    run = model(2, random_state=0).fit(X).trajectory_
+    assert run.unit == 1.0 and run.n_effective(-1) == 1
+
+
+def test_prototypes_that_see_no_difference_have_a_unit_of_one():
+    X = gc.datasets.mixed_histograms(24, 3, n_counts=40, n_bins=12, random_state=0)[0]
+    for words in ({"n_prototypes": 1}, {"width": 1e300}):
+        assert gc.ParametricDistributionalClustering(3, **words).unit(X) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("fixed", "message"),
+    [
+        ([6] + [-1] * 11, "fixed holds values -1..6, accepted is -1..1"),
+        (np.ma.array([1] + [-1] * 11, mask=[1] + [0] * 11), "fixed has masked"),
+        (np.full(12, 255, np.uint8), "fixed holds values 255..255"),
+        ([True] * 12, "fixed must be integers"),
+        ([-2] * 12, "fixed holds values -2"),
+    ],
+)
+def test_labelled_objects_are_numbers_of_clusters(fixed, message):
+    X = gc.datasets.mixed_histograms(12, 2, random_state=0)[0]
+    with pytest.raises(ValueError, match=message):
+        gc.HistogramClustering(2).fit(X, fixed=fixed)
+
+
+def test_more_smoothing_than_bins_and_prototypes_without_end_are_refused():
+    with pytest.raises(ValueError, match="smoothing=1000000000.0 .*1000 times the bins=4000"):
+        gc.HistogramClustering(2, smoothing=1e9).fit(np.ones((6, 4)) + np.eye(6, 4))
+    with pytest.raises(ValueError, match="numbers, accepted"):
+        gc.rectified_gaussians(10**9, [0.5], 0.1)

@@ -90,3 +90,24 @@ def test_bad_input_is_named(case):
     function, arguments, message = BAD[case]
     with pytest.raises(ValueError, match=message):
         function(*arguments)
+
+
+def test_moves_without_a_way_back_are_not_accepted_however_much_they_gain():
+    for fall in (1.0, 1000.0):
+        P = maxent.metropolis_matrix([fall, 0.0], 1.0, [[0.5, 0.5], [0.0, 1.0]])
+        np.testing.assert_array_equal(P, np.eye(2))
+
+
+def test_extreme_energies_and_temperatures_are_numbers_or_refused():
+    np.testing.assert_array_equal(maxent.gibbs_distribution([1e300, 2e300], 1e300), [1, 0])
+    assert maxent.free_energy([1e300, 2e300], 1e300) == 1e300
+    with pytest.raises(ValueError, match="beta=1e-320"):
+        maxent.free_energy([0.0, 1.0], 1e-320)
+
+
+def test_a_rule_too_coarse_for_the_cold_is_refused():
+    X = [[1.0, 0.2], [0.3, 1.0], [-1.0, 0.4]]
+    with pytest.raises(ValueError, match="n_nodes=16 are too few at beta=100"):
+        maxent.least_angle_log_partition(X, 2, 100.0)
+    with pytest.raises(ValueError, match="1000 objects would hold"):
+        maxent.least_angle_log_partition(np.ones((1000, 5)), 1, 1.0)
