@@ -22,7 +22,12 @@ VENV = os.path.join(ROOT, ".venv")
 STAMP = os.path.join(VENV, "gencap-installed")
 OLDEST = (3, 11)
 # What a command needs beyond the library's own dependencies; any other one needs what notebooks need.
-EXTRAS = {"test": ["notebooks", "test"], "bench": ["bench", "notebooks", "test"]}
+EXTRAS = {
+    "bench": ["bench", "notebooks", "test"],
+    "book": ["book", "notebooks"],
+    "course": ["course", "notebooks"],
+    "test": ["book", "course", "notebooks", "test"],
+}
 # Ways to compute here as on another processor: numba without this one's vector units, then OpenBLAS and NumPy without.
 SETTINGS = ("as-is", "generic", "nehalem")
 # NumPy warns of a name that it cannot switch off here, so it is asked for its own.

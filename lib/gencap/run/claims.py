@@ -127,6 +127,64 @@ class table(pandas.DataFrame):
             return self.to_html(index=False, justify="left")
 
 
+@functools.cache
+def errata():
+    """Return the formula errors found in the sources: {id: row as dict of str}, in the order of the file.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.claims.errata()["000-eq75"]["place"]
+    'Eq. 75'
+    """
+    return embedded_rows("published/errata.csv", "id")
+
+
+def erratum(id, *, truth, right, printed=None, tolerance=1e-6):
+    """Put a formula on trial: both forms beside what neither of them was used for; print one line.
+
+    Parameters
+    ----------
+    id : str
+        As in data/published/errata.csv.
+    truth : number, bool or array_like
+        From enumeration, a closed form, an integral, a definition.
+    right, printed : number, bool or array_like
+        What the right and the printed form give; None where the printed one cannot be evaluated.
+    tolerance : float
+        Relative and absolute.
+
+    Raises
+    ------
+    ValueError
+        Unknown id.
+
+    Examples
+    --------
+    >>> import gencap as gc
+    >>> gc.claims.erratum("000-eq75", truth=1.0, right=1.0, printed=0.603)
+    000-eq75: truth 1, right form 1, printed form 0.603 | the right form holds, the printed one fails
+    """
+    if id not in errata():
+        near = difflib.get_close_matches(str(id), errata(), n=3, cutoff=0.4)
+        raise ValueError(f"unknown erratum {id!r}; near it: {', '.join(near) or 'none'} (see gencap.claims.errata())")
+
+    def holds(form):
+        return np.allclose(np.asarray(form, float), np.asarray(truth, float), rtol=tolerance, atol=tolerance)
+
+    def words(value):
+        values = [f"{number + 0.0:.4g}" for number in np.ravel(np.asarray(value, float))]
+        return " ".join(values[:4] + ["..."] * (len(values) > 4))
+
+    given = f"{id}: truth {words(truth)}, right form {words(right)}"
+    verdict = f"the right form {'holds' if holds(right) else 'FAILS'}"
+    if printed is None:
+        return print(f"{given} | {verdict}, the printed one cannot be evaluated")
+    print(
+        f"{given}, printed form {words(printed)} | {verdict}, the printed one {'HOLDS' if holds(printed) else 'fails'}"
+    )
+
+
 def summary(table, values, algorithms, n_clusters):
     """Rows of one table: means over data sets and starts of what several algorithms obtained.
 

@@ -373,3 +373,24 @@ def test_every_row_of_the_synthetic_tables_was_computed():
     beside = beside[~beside.algorithm.str.contains(",")]
     assert Counter(beside.table) == Counter(wanted.table)
     assert set(claims.full_size().sets) and claims.full_size().sets.min() >= 10 and claims.full_size().starts.min() >= 3
+
+
+@pytest.mark.parametrize(
+    ("truth", "right", "printed", "words"),
+    [
+        (1, 1 + 1e-9, 2, "truth 1, right form 1, printed form 2 | the right form holds, the printed one fails"),
+        (1, 1, 1, "truth 1, right form 1, printed form 1 | the right form holds, the printed one HOLDS"),
+        (1, 2, 3, "truth 1, right form 2, printed form 3 | the right form FAILS, the printed one fails"),
+        (True, True, False, "truth 1, right form 1, printed form 0 | the right form holds, the printed one fails"),
+        ([1, 2], [1, 2], None, "truth 1 2, right form 1 2 | the right form holds, the printed one cannot be evaluated"),
+        (1, np.nan, np.inf, "truth 1, right form nan, printed form inf | the right form FAILS, the printed one fails"),
+    ],
+)
+def test_a_formula_on_trial(truth, right, printed, words, capsys):
+    claims.erratum("000-eq75", truth=truth, right=right, printed=printed)
+    assert capsys.readouterr().out == f"000-eq75: {words}\n"
+
+
+def test_an_unknown_erratum_is_refused():
+    with pytest.raises(ValueError, match="unknown erratum '000-eq76'; near it: 000-eq75"):
+        claims.erratum("000-eq76", truth=1, right=1)
