@@ -19,7 +19,8 @@ _NAMES = """checks checks= profile; resources resources=; trajectory trajectory=
     quadratic_consensus quadratic_information successive_clusterings; models.pairwise PairwiseClustering;
     models.quadratic CorrelationClustering MaxCut MinCut; models.roles NoisyOrFactorization;
     models.similarity RestartWarning SimilarityClustering; models.spectrum top_eigenvalue;
-    run.claims claims=; show.explorers widgets=; show.plots plots=; theory.coding coding=; theory.maxent maxent=;
+    run.claims claims=; run.own own=; run.own_page own_page=;
+    show.explorers widgets=; show.plots plots=; theory.coding coding=; theory.maxent maxent=;
     theory.phases phases=; theory.rank rank=; theory.rate RateDistortion information_plane rate_distortion;
     theory.codes kary_capacity kary_information kary_optimal_beta shannon_capacity;
     validation.agreement metrics= align_labels; validation.capacity Capacity generalization_capacity hamming_capacity;
@@ -29,7 +30,7 @@ _NAMES = """checks checks= profile; resources resources=; trajectory trajectory=
     validation.selection Selection select_n_clusters twin;
     validation.stability Instability disagreement instability relative_instability;
     validation.transfer TransferSelection coldest_labels mapping_probabilities select_by_transfer_cost transfer_cost
-    transfer_costs transfer_labels; views.measures measures=;
+    transfer_costs transfer_labels; views.graphs GraphViews paired_graphs; views.measures measures=;
     views.protocols SimilarityPair Views interleave random_split replicates split_similarities"""
 _HOME = {name: room for room, *names in map(str.split, _NAMES.split(";")) for name in names}
 __all__ = sorted(name.rstrip("=") for name in _HOME)

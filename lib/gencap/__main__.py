@@ -93,6 +93,17 @@ def _keep():
     print("kept:", ", ".join(runner.keep()) or "nothing new (gencap all --profile full makes the runs)")
 
 
+def _own(data, second, clusters, jobs, **options):
+    """Look for clusters in a table, matrix or graph of your own: a page, tables and figures in build/own/NAME."""
+    from gencap.run import own, own_page
+
+    try:
+        found = own.investigate(data, second, n_clusters=clusters, n_jobs=jobs and int(jobs), **options)
+    except (ValueError, TypeError) as error:
+        raise runner.ParameterError(str(error)) from error
+    print(found.verdict, *(f"note: {warning}" for warning in found.warnings), own_page.write(found), sep="\n")
+
+
 def _report():
     """Write build/report.html from the runs there are."""
     from gencap.run import report
@@ -119,6 +130,37 @@ COMMANDS = {  # what a command does is its docstring
     _all: {
         "--profile": {"choices": ("quick", "full"), "default": "quick"},
         "--jobs": {"choices": [*map(str, range(1, 33))], "metavar": "N", "help": "notebooks at a time (default: 2)"},
+    },
+    _own: {
+        "data": {"help": "table, similarity or distance matrix, or list of edges"},
+        "second": {"nargs": "?", "help": "the same objects measured again"},
+        "--kind": {"choices": ("table", "similarity", "distance", "edges"), "help": "default: looks at the file"},
+        "--protocol": {
+            "choices": ("interleave", "random_split"),
+            "default": "interleave",
+            "help": "two views of a table",
+        },
+        "--models": {"nargs": "+", "help": "of correlation, kmeans, pairwise, normalized_cut, ratio_cut"},
+        "--measures": {"nargs": "+", "default": ("correlation", "euclidean"), "help": "for tables; also path, ..."},
+        "--clusters": {
+            "nargs": "+",
+            "type": int,
+            "metavar": "K",
+            "help": "numbers of clusters to offer (default: 2 to 7)",
+        },
+        "--profile": {
+            "choices": ("quick", "full"),
+            "default": "quick",
+            "help": "full: hours, all objects, three nulls",
+        },
+        "--name": {"help": "of the folder (default: the file's)"},
+        "--seed": {"type": int, "default": 0},
+        "--jobs": {
+            "choices": [*map(str, range(1, 33))],
+            "default": "2",
+            "metavar": "N",
+            "help": "processes (default: 2)",
+        },
     },
     _save: {"notebooks": {"type": Path, "nargs": "+", "metavar": "notebook"}},
     **dict.fromkeys((_keep, _report, _data), {}),

@@ -18,7 +18,7 @@ from ..checks import check_option, check_same_order
 from ..resources import map_with_bar, one_thread, replacing
 from ..trajectory import beta_grid
 from ..views.protocols import Views, interleave, random_split, take_objects
-from .capacity import generalization_capacity, hamming_capacity
+from .capacity import Capacity, generalization_capacity, hamming_capacity
 from .keys import made_by
 from .selection import check_model, twin
 
@@ -41,12 +41,17 @@ class Evaluation(NamedTuple):
         H in the capacity: entropy of the cluster sizes of view 1, bits per object.
     labels : ndarray of int, shape (N,)
         Labels of view 1 at the optimum.
+    result : Capacity or None
+        With the optimum and the renaming of clusters; None where there is no cost.
+    trajectories : (Trajectory, Trajectory) or None
     """
 
     value: float
     n_effective: int
     entropy: float
     labels: np.ndarray
+    result: Capacity | None = None
+    trajectories: tuple | None = None
 
 
 def evaluate(model, pair, *, per_object=None):
@@ -109,14 +114,16 @@ def _evaluated(model, pair, arrays):
     while True:
         grid = beta_grid(unit, low, high, 1 + round(np.log(high / low) / GRID_RATIO))
         first = model.anneal(pair[0], betas=grid, **arrays[0])
-        found = generalization_capacity(first, other.anneal(pair[1], betas=first.betas, **arrays[1]))
+        second = other.anneal(pair[1], betas=first.betas, **arrays[1])
+        found = generalization_capacity(first, second)
         rises = found.index == first.n_steps - 1 and found.value > 0
         frozen = found.stability[0] < -np.log2(model.n_clusters) - 0.1  # less agreement than of the uniform state
         if (low, high) != (0.8, 40.0) or not (rises or frozen):
             break
         # Still rising in the cold (path distances), or frozen at the hot end (ratio cuts of small p): a wider grid.
         low, high = 0.02 if frozen else low, 160.0 if rises else high
-    return Evaluation(found.value, found.n_effective, found.entropy, first.labels(found.index))
+    labels = first.labels(found.index)
+    return Evaluation(found.value, found.n_effective, found.entropy, labels, found, (first, second))
 
 
 def capacity_by_shift(model, pair, nulls, shifts):
@@ -163,6 +170,14 @@ def make_views(X, protocol, random_state):
     return views
 
 
+def pair_of(model, views, measure):
+    """What a model sees of two views: similarities by a measure, or the views themselves."""
+    tags = get_tags(model).input_tags
+    if not tags.pairwise:
+        return views.first, views.second
+    return views.similarities(measure, positive=tags.positive_only or getattr(model, "means_positive", False))
+
+
 def evaluate_over(model, views, measure, n_clusters, relative_shift, per_object, folder, key):
     """Rows (dict) of a model on views for every number of clusters: one task of a parallel run.
 
@@ -184,9 +199,7 @@ def evaluate_over(model, views, measure, n_clusters, relative_shift, per_object,
                 kept = json.loads(path.read_text()) if path else {}
                 rows.append({name: 0 + kept[name] for name in RESULTS})
                 continue
-            if pair is None:
-                positive = get_tags(model).input_tags.positive_only or getattr(model, "means_positive", False)
-                pair = views.similarities(measure, positive=positive) if pairwise else (views.first, views.second)
+            pair = pair_of(model, views, measure) if pair is None else pair
             ready, relative = clone(model).set_params(n_clusters=k), relative_shift
             if relative is not None:
                 ready.set_params(shift=pair.shift(relative))

@@ -99,6 +99,58 @@ def gaussian_table(X, *, random_state=None):
 NULLS = {"permuted": permuted_table, "gaussian": gaussian_table}
 
 
+def null_graphs(graphs, null, *, random_state=None):
+    """Graphs without groups, made of measured ones; two measurements of the same pairs stay as alike as they are.
+
+    Parameters
+    ----------
+    graphs : array_like, shape (m, N, N)
+        Symmetric weights, m measurements of the same N objects; the diagonal is not used.
+    null : {"permuted", "gaussian", "matched"}
+        "permuted": the weights between other pairs. "gaussian": the objects in random directions; the spectrum of each
+        graph and its mean weight stay, so a strong common factor does, too. "matched": the same, and each graph gets
+        its own weights back, in the order of the new ones.
+    random_state : int, numpy.random.Generator or None
+
+    Returns
+    -------
+    ndarray, shape (m, N, N)
+        Diagonal 0.
+
+    Notes
+    -----
+    X becomes Q X Q' with one random orthogonal Q for all measurements that keeps the vector of ones: groups are
+    directions along the axes of the objects, and of these nothing is left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gencap.validation.nulls import null_graphs
+    >>> X = np.kron(np.eye(2), np.ones((3, 3)))[None]
+    >>> null_graphs(X, "matched", random_state=0).sum(), X.sum() - 6
+    (np.float64(12.0), np.float64(12.0))
+    """
+    check_option("null", null, tuple(NULLS))
+    graphs = np.stack([check_similarity("graphs", X, np.float64, use_diagonal=False) for X in graphs])
+    rng, n_objects = generator(random_state), graphs.shape[1]
+    pairs = np.triu_indices(n_objects, 1)
+    weights = graphs[:, *pairs]
+    if null == "permuted":
+        new = weights[:, rng.permutation(len(pairs[0]))]
+    else:
+        ones = np.ones((n_objects, 1))
+        bases = (np.hstack([ones, rng.standard_normal((n_objects, n_objects - 1))]) for _ in range(2))
+        first, second = (np.linalg.qr(basis)[0] for basis in bases)  # the first column of both is that of ones
+        turn = first @ second.T
+        means = weights.mean(axis=1)[:, None, None] * np.eye(n_objects)
+        new = (turn @ (graphs + means) @ turn.T)[:, *pairs]
+    if null == "matched":
+        np.put_along_axis(new, new.argsort(axis=1), np.sort(weights, axis=1), axis=1)
+    made = np.zeros_like(graphs)
+    made[:, *pairs] = new
+    return made + made.transpose(0, 2, 1)
+
+
 def null_views(views, null, measure, rng):
     """Views of a table without clusters, made as `views` were; its rows may lack a correlation where theirs do not.
 

@@ -97,7 +97,7 @@ class Views(namedtuple("Views", "first second data rows1 rows2 protocol again"))
     """
 
     def __repr__(self):
-        return f"Views({len(self.first)} objects: {self.protocol})"
+        return f"{type(self).__name__}({len(self.first)} objects: {self.protocol})"
 
     def remake(self, X, random_state=None):
         """Views of another table, made by the same protocol; split afresh if it is random.
