@@ -26,8 +26,8 @@ _NAMES = """checks checks= profile; resources resources=; trajectory trajectory=
     validation.agreement metrics= align_labels; validation.capacity Capacity generalization_capacity hamming_capacity;
     validation.comparison Comparison compare_models; validation.criteria Gap aic bic compare_criteria
     description_length effective_dimension gap_statistic kmeans_bic; validation.evaluation capacity_by_shift evaluate;
-    validation.nulls CapacityNull capacity_null gaussian_table permuted_table shuffled_graph;
-    validation.selection Selection select_n_clusters twin;
+    validation.nulls CapacityNull capacity_null gaussian_table matched_table permuted_table
+    shuffled_graph; validation.selection Selection select_n_clusters twin;
     validation.stability Instability disagreement instability relative_instability;
     validation.transfer TransferSelection coldest_labels mapping_probabilities select_by_transfer_cost transfer_cost
     transfer_costs transfer_labels; views.graphs GraphViews paired_graphs; views.measures measures=;

@@ -131,7 +131,7 @@ def compare_models(
     protocol : callable (X, random_state=) -> Views, "interleave" or "random_split"
     n_repeats : int
         Splits.
-    null : {None, "permuted", "gaussian"}
+    null : {None, "permuted", "gaussian", "matched"}
         Evaluate everything on tables without clusters as well, see `capacity_null`.
     n_nulls : int
         Null tables for every split.

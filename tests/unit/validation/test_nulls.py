@@ -5,10 +5,13 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.special import softmax
 from scipy.stats import kstest
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.metrics import silhouette_score
 from sklearn.utils import get_tags
 
 import gencap as gc
@@ -16,7 +19,14 @@ from gencap.theory.codes import kary_information
 from gencap.trajectory import Trajectory, beta_grid
 from gencap.validation import keys
 from gencap.validation.evaluation import evaluate
-from gencap.validation.nulls import CapacityNull, capacity_null, gaussian_table, permuted_table
+from gencap.validation.nulls import (
+    CapacityNull,
+    _copula,
+    capacity_null,
+    gaussian_table,
+    matched_table,
+    permuted_table,
+)
 from gencap.views.protocols import interleave, random_split
 
 
@@ -114,6 +124,95 @@ def test_gaussian_table_of_fewer_objects_than_columns_stays_in_their_plane():
     assert np.linalg.matrix_rank(table - table.mean(axis=0), 1e-6) == 3
 
 
+def skewed(rng, n=400, scale=0.5):
+    """Correlated lognormal columns (n, 8)."""
+    axes = np.repeat(rng.standard_normal((4, 4)), 2, axis=1) * 0.7 ** np.arange(4)[:, None]
+    return np.exp(scale * (rng.standard_normal((n, 4)) @ axes + 0.3 * rng.standard_normal((n, 8))))
+
+
+def off_diagonal(X):
+    return np.corrcoef(X, rowvar=False)[np.triu_indices(X.shape[1], 1)]
+
+
+@st.composite
+def odd_tables(draw):
+    n, d = draw(st.integers(2, 9)), draw(st.integers(1, 12))
+    kinds = [st.floats(-1e3, 1e3), st.sampled_from([0.0, 1.0]), st.just(0.1), st.integers(-2, 2)]
+    columns = [draw(st.lists(draw(st.sampled_from(kinds)), min_size=n, max_size=n)) for _ in range(d)]
+    return np.array(columns, dtype=float).T * draw(st.sampled_from([1.0, 1e-140, 1e140]))
+
+
+@given(odd_tables(), st.integers(0, 9))
+@settings(max_examples=80, deadline=None)
+def test_matched_table_keeps_every_column_of_any_table(data, seed):
+    given = data.copy()
+    table = matched_table(data, random_state=seed)
+    assert np.array_equal(np.sort(table, axis=0), np.sort(data, axis=0)) and np.array_equal(data, given)
+    assert np.array_equal(table, matched_table(data, random_state=seed))
+    assert np.array_equal(8 * table, matched_table(8 * data, random_state=seed))
+    order = np.random.default_rng(seed).permutation(data.shape[1])
+    rows, moved = _copula(data), _copula(data[:, order])
+    np.testing.assert_allclose(moved @ moved.T, (rows @ rows.T)[np.ix_(order, order)], atol=2e-3)
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.5, 1.0])
+def test_matched_tables_vary_about_the_correlations_as_gaussian_ones_do(scale):
+    """Independent: tables drawn afresh from the copula and the margins, correlated by the lognormal's closed form."""
+    rng = np.random.default_rng(0)
+    data = skewed(rng, scale=scale)
+    wanted = off_diagonal(data)
+    drawn = np.array([off_diagonal(matched_table(data, random_state=n)) for n in range(100)])
+    scores = [off_diagonal(gaussian_table(data, random_state=n)) for n in range(100)]
+    spread = np.std(scores, axis=0).mean()
+    assert np.abs(drawn.mean(axis=0) - wanted).mean() < spread / 2 < np.abs(wanted).mean() / 5
+    assert 0.5 < drawn.std(axis=0).mean() / spread < 2
+    assert len(np.unique(drawn, axis=0)) == 100
+
+
+def test_the_copula_of_lognormal_and_of_two_valued_columns_has_a_closed_form():
+    rng, pairs = np.random.default_rng(0), np.triu_indices(3, 1)
+    wanted = np.array([[1, 0.8, -0.4], [0.8, 1, 0.1], [-0.4, 0.1, 1]])
+    normal = rng.multivariate_normal(np.zeros(3), wanted, 20_000)
+    for data, solved in (
+        (np.exp(0.8 * normal), lambda r: np.log(1 + r * (np.exp(0.64) - 1)) / 0.64),
+        (np.where(normal > 0, 7.0, 2.0), lambda r: np.sin(np.pi / 2 * r)),
+    ):
+        rows = _copula(data)
+        assert (rows @ rows.T)[pairs] == pytest.approx(solved(off_diagonal(data)), abs=0.02)
+        assert (rows @ rows.T)[pairs] == pytest.approx(wanted[pairs], abs=0.05)
+
+
+def test_a_correlation_that_two_values_cannot_reach_comes_out_as_the_nearest():
+    values = np.sort(np.random.default_rng(0).standard_normal(200))
+    step = np.arange(200) >= 100
+    data = np.column_stack([values, step, step, ~step, np.full(200, 0.1)])
+    table = matched_table(data, random_state=0)
+    assert (table[:, 1] == table[:, 2]).mean() > 0.97 and (table[:, 1] != table[:, 3]).mean() > 0.97
+    assert np.corrcoef(table[:, 0], table[:, 1])[0, 1] > 0.95 * np.corrcoef(values, step)[0, 1]
+    table = matched_table(np.column_stack([values**9, -(values**9)]), random_state=0)  # -1 exactly
+    assert np.corrcoef(table.T)[0, 1] < -0.95
+
+
+def test_matched_table_of_more_columns_than_objects():
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((30, 4)) @ rng.standard_normal((4, 90)) + 0.5 * rng.standard_normal((30, 90))
+    drawn = np.array([off_diagonal(matched_table(data, random_state=n)) for n in range(20)])
+    assert np.corrcoef(off_diagonal(data), drawn.mean(axis=0))[0, 1] > 0.97
+    assert np.polyfit(off_diagonal(data), drawn.mean(axis=0), 1)[0] == pytest.approx(1, abs=0.15)
+
+
+def test_matched_tables_have_no_clusters():
+    data = planted(n=40, k=3, d=20, noise=0.3)
+
+    def distinct(X):
+        return silhouette_score(X, KMeans(3, random_state=0, n_init=4).fit_predict(X))
+
+    tables = [matched_table(data, random_state=n) for n in range(5)]
+    assert max(map(distinct, tables)) < 0.6 * distinct(data) and distinct(data) > 0.6
+    known = [silhouette_score(table, np.repeat(range(3), 40)) for table in tables]
+    assert max(known) < 0.05
+
+
 def test_evaluate_is_the_capacity_of_both_views_on_the_grid_of_the_first():
     pair = interleave(planted()).similarities()
     model = gc.CorrelationClustering(n_clusters=4, shift=-0.3, random_state=0)
@@ -188,11 +287,18 @@ def test_gaussian_null_is_calibrated_on_clouds_of_correlated_features():
     assert kstest(p_values(cloud, "gaussian", 0.5), "uniform").pvalue > 0.01
 
 
+def test_matched_null_is_calibrated_on_clouds_of_skewed_columns():
+    def cloud(rng):
+        return skewed(rng, 30, 1.0)
+
+    assert kstest(p_values(cloud, "matched", 0.5), "uniform").pvalue > 0.01
+
+
 def test_permuted_null_is_calibrated_on_clouds_of_independent_features():
     assert (p_values(lambda rng: rng.standard_normal((30, 8)), "permuted", -1.0) <= 0.05).sum() <= 5
 
 
-@pytest.mark.parametrize("null", ["permuted", "gaussian"])
+@pytest.mark.parametrize("null", ["permuted", "gaussian", "matched"])
 def test_planted_clusters_are_found(null):
     model, data = gc.CorrelationClustering(n_init=2, random_state=0), planted(n=12, k=4)
     result = capacity_null(
@@ -337,7 +443,7 @@ def with_gap(data):
         (dict(X=planted()[0]), "2-D array"),
         (dict(X=np.kron(np.eye(6), [1.0, 2])), r"a 'permuted' table by 'correlation': .* constant rows"),
         (dict(n_repeats=0), "n_repeats=0 must be >= 1"),
-        (dict(null="shuffled"), "null='shuffled' is not one of 'permuted', 'gaussian'"),
+        (dict(null="shuffled"), "null='shuffled' is not one of 'permuted', 'gaussian', 'matched'"),
         (dict(measure="cosine"), "measure='cosine'"),
         (dict(protocol="halves"), "protocol='halves' is not one of"),
         (dict(protocol=None), "protocol=None"),
@@ -378,9 +484,12 @@ def test_protocols_that_cannot_be_called_are_refused(protocol):
 
 
 def test_tables_that_cannot_be_drawn_are_refused():
-    with pytest.raises(ValueError, match="objects of X=1 must be >= 2"):
-        gaussian_table(np.ones((1, 4)))
-    for make in (permuted_table, gaussian_table):
+    for make in (gaussian_table, matched_table):
+        with pytest.raises(ValueError, match="objects of X=1 must be >= 2"):
+            make(np.ones((1, 4)))
+    with pytest.raises(ValueError, match="correlations of the columns of X would hold 1.44e.08 numbers"):
+        matched_table(np.ones((2, 12_000)))
+    for make in (permuted_table, gaussian_table, matched_table):
         with pytest.raises(ValueError, match="X holds NaN"):
             make(with_gap(planted()))
 
