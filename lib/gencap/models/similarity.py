@@ -38,6 +38,7 @@ FEW, REHEATED, WARM = 300, 4, 1.5  # objects up to which a solution that one sta
 DISAGREEMENT = 0.05  # of the cost; see `RestartWarning`
 TRIED = 3  # moves of halves of clusters before the search gives up
 NOTHING = np.empty((0, 0))  # no potentials wanted of a sweep
+DRAWS = {kernels.MEANFIELD: 0, kernels.GIBBS: 1, kernels.METROPOLIS: 2}  # random numbers that a row asks for
 SETTLED, TOLERANCE, SKIP = 0.003, 2e-4, 1e-3  # mean changes of a row's probabilities; see `State.relax`
 
 
@@ -95,7 +96,8 @@ class State:
         """One sweep in random order; returns the mean change of a row."""
         (kind, *numbers), order = self.rule, self.rng.permutation(self.n_objects)
         books = self.weights, self.size, self.count, self.links
-        rest = order, kind, mode, beta, *numbers, skip, *books, total, self.rng
+        draws = self.rng.random(DRAWS[mode] * self.n_objects)
+        rest = order, kind, mode, beta, *numbers, skip, *books, total, draws
         self.n_sweeps += skip < np.inf
         if self.sparse:
             X = self.X

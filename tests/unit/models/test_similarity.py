@@ -196,7 +196,7 @@ def visit_first(state, mode, beta):
     r = state.rule
     kernels.incremental_sweep(
         state.X, state.diagonal, state.Q, state.F, np.array([0]), r.kind, mode, beta, r.shift, r.p, r.scale, r.floor,
-        0.0, state.weights, state.size, state.count, state.links, np.empty((0, 0)), state.rng,
+        0.0, state.weights, state.size, state.count, state.links, np.empty((0, 0)), state.rng.random(2),
     )  # fmt: skip
 
 
