@@ -519,7 +519,8 @@ def test_exponential_of_the_kernels(room):
 @pytest.mark.parametrize("rule", RULES, ids=IDS)
 def test_sampled_potentials_are_boltzmann_means(rule, mode):
     """000 section 4.3: potentials averaged over sweeps against the exact expectation, by enumeration."""
-    positive, n_sweeps = rule.kind == RATIO, 12000
+    # Sweeps until a chain has forgotten: 70 were measured for Metropolis in normalised costs (16 chains), 3 for Gibbs.
+    positive, (n_sweeps, memory) = rule.kind == RATIO, (12000, 5) if mode == GIBBS else (60000, 90)
     X, labelings = valley(2, np.random.default_rng(19))
     X = rule.scale * X if rule.kind == QUADRATIC else X
     X = np.where(np.eye(8, dtype=bool), 0.0, X - X.min() + 0.1) if positive else X
@@ -531,7 +532,7 @@ def test_sampled_potentials_are_boltzmann_means(rule, mode):
     state.start_labels(np.array([0, 0, 0, 1, 1, 1, 0, 1]))
     h = state.sample(mode, beta, n_sweeps)
     assert list(state.labels()[[0, 3]]) == [0, 1]  # still in the valley that was enumerated
-    assert (np.abs(h - h[:, :1] - wanted) < 5 * spread * np.sqrt(5 / n_sweeps) + 1e-3).all()
+    assert (np.abs(h - h[:, :1] - wanted) < 5 * spread * np.sqrt(memory / n_sweeps) + 1e-3).all()
     assert spread[6:].max() > 0.01
 
 
