@@ -2,18 +2,19 @@
 
 Every model is searched over measures, shifts and numbers of clusters on two views of the data, and the same search
 is made on data without clusters (`validation.nulls`). A setting s has c[s, b] bits, b = 0 for the data and 1..R for the
-null; what counts is its excess over the mean of all of them. The largest excess over the whole search,
+null; with mean m[s] and variance v[s] over all R + 1,
 
-    T_b = max_s (c[s, b] - mean_b c[s, b]),    p = (1 + #{b > 0: T_b >= T_0}) / (R + 1),
+    z[s, b] = (c[s, b] - m[s]) / sqrt(v[s] + .05^2),   T_b = max_s z[s, b],   p = (1 + #{b > 0: T_b >= T_0}) / (R + 1).
 
-is judged, so the search is paid for: data and null go through it alike, and p is exact if the data are one more table
-of the null's kind. A clustering is recommended where p <= .05 for every null asked for: by the model and measure of the largest
-excess, with the fewest clusters that carry the same bits (within .02), fitted to all that was measured.
+The largest z over the whole search is judged, so the search is paid for: data and null go through it alike, and p is
+exact if the data are one more table of the null's kind. A clustering is recommended where p <= .05 for every null asked
+for: by the model, measure and shift of the largest z, with the fewest clusters that carry the same bits (within .02),
+fitted to all that was measured.
 """
 
+import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -24,14 +25,14 @@ from sklearn.utils import get_tags
 
 from ..checks import check_offered, check_option, check_seed
 from ..checks import profile as check_profile
-from ..datasets.own import Own, aligned, read_own
+from ..datasets.files import OwnData, read_own
 from ..models.centroid import AnnealedKMeans
 from ..models.cuts import AdaptiveRatioCut, NormalizedCut
 from ..models.pairwise import PairwiseClustering
 from ..models.quadratic import CorrelationClustering
 from ..resources import project_folder
 from ..validation.evaluation import PROTOCOLS, ROUNDING, evaluate, evaluate_all, make_views, pair_of
-from ..validation.nulls import NULLS, null_graphs, null_views
+from ..validation.nulls import null_graphs, null_views
 from ..views.graphs import GraphViews, paired_graphs
 from ..views.measures import standardised_rows
 from ..views.protocols import MEASURES, Views, replicates
@@ -46,7 +47,8 @@ MODELS = {
 }
 RELATIVE_SHIFTS = (0.6, 0.8, 1.0)  # neutral distance over the median one
 LEVELS = (0.0, 0.5, 1.0)  # neutral weight of a graph: standard deviations above the mean
-LEVEL, TOLERANCE = 0.05, 0.02  # of the p-value; bits that do not count
+LEVEL = 0.05  # of the p-value
+TOLERANCE, LEAST_SPREAD = 0.02, 0.05  # bits: what does not count, and what no null is known better than
 QUICK = {"objects": 400, "nulls": ("matched",), "draws": 19, "n_clusters": range(2, 8)}
 FULL = {"objects": None, "nulls": ("permuted", "gaussian", "matched"), "draws": 99, "n_clusters": range(2, 11)}
 
@@ -58,7 +60,7 @@ class Findings:
     Attributes
     ----------
     name : str
-    source : Own
+    source : OwnData
         What was read; with a second file, of both in one order.
     words : dict name -> str
         How the views were made, how much they agree, what was searched, and how long it took.
@@ -66,7 +68,7 @@ class Findings:
     table : DataFrame
         A row for every null, model, measure, neutral point (median distances, or standard deviations above the mean
         weight; NaN without shift) and number of clusters: bits of the data, mean and standard deviation of the null,
-        excess, p (of this row alone).
+        excess, z (see the head of the room), p (of this row alone).
     bits : dict null -> ndarray, shape (1 + R, settings, numbers of clusters)
         Of the data and of R data sets without clusters; settings as in the column `setting`.
     p_values : dict null -> float
@@ -82,7 +84,7 @@ class Findings:
     """
 
     name: str
-    source: Own
+    source: OwnData
     words: dict
     warnings: list
     table: pd.DataFrame
@@ -151,9 +153,9 @@ def investigate(
 
     Parameters
     ----------
-    data : path or Own
+    data : path or OwnData
         A table, a similarity or distance matrix, or a list of edges, see `gencap.datasets.read_own`.
-    second : path or Own, optional
+    second : path or OwnData, optional
         The same objects measured again.
     kind : {"table", "similarity", "distance", "edges"} or None
         None looks at the file.
@@ -194,16 +196,16 @@ def investigate(
     >>> gc.own.investigate("genes.csv")  # doctest: +SKIP
     """
     size = FULL if check_profile(profile) else QUICK
-    source = data if isinstance(data, Own) else read_own(data, kind)
-    sources = (
-        [source] if second is None else aligned(source, second if isinstance(second, Own) else read_own(second, kind))
-    )
-    source, graph, seed = sources[0], source.kind != "table", check_seed(seed)
-    arrays, n_objects = [_array(one) for one in sources], len(source.objects)
-    name = name or Path(source.path).name.split(".")[0]
+    sources = [one if isinstance(one, OwnData) else read_own(one, kind) for one in (data, second) if one is not None]
+    sources = sources if second is None else list(sources[0].align(sources[1]))
+    source, seed = sources[0], check_seed(seed)
+    graph, arrays = source.kind != "table", [_array(one) for one in sources]
+    name = name or source.path.name.split(".")[0]
     measures = [check_option("measure", measure, MEASURES) for measure in measures]
     check_option("protocol", protocol, tuple(PROTOCOLS))
     settings = _settings(models or (["correlation"] if graph else ["correlation", "kmeans"]), measures, graph, seed)
+    kept, left_out = _with_values(sources, arrays, measures, protocol)
+    arrays, n_objects = [X[kept] if len(kept) < len(X) else X for X in arrays], len(kept)
     offered = check_offered(size["n_clusters"] if n_clusters is None else n_clusters, n_objects - 1, "objects - 1")
     lot, split, *draws = np.random.SeedSequence(seed).spawn(2 + len(size["nulls"]) * size["draws"])
     chosen = np.arange(n_objects)
@@ -211,19 +213,17 @@ def investigate(
         chosen = np.sort(np.random.default_rng(lot).choice(n_objects, size["objects"], replace=False))
     few = [X[np.ix_(chosen, chosen)] if graph else X[chosen] for X in arrays]
 
-    def make(arrays, state):
+    def make(arrays, state):  # views of a table; of a graph by its neutral weight, with the same lots for all of them
         if graph:
-            return lambda level: paired_graphs(
-                np.stack(arrays), neutral=level, random_state=np.random.default_rng(state)
-            )
-        return (
-            replicates(*arrays) if len(arrays) == 2 else make_views(arrays[0], protocol, np.random.default_rng(state))
-        )
+            return lambda level: paired_graphs(arrays, neutral=level, random_state=np.random.default_rng(state))
+        one = len(arrays) == 1
+        return make_views(arrays[0], protocol, np.random.default_rng(state)) if one else replicates(*arrays)
 
     def without(null, state):
+        table, lots = map(np.random.default_rng, state.spawn(2))
         if graph:
-            return make(null_graphs(np.stack(few), null, random_state=np.random.default_rng(state)), state)
-        return null_views(views, null, "correlation" if "correlation" in measures else "", np.random.default_rng(state))
+            return make(null_graphs(few, null, random_state=table), lots.integers(2**63))
+        return null_views(views, null, "correlation" if "correlation" in measures else "", table)
 
     def search(many, total, words):
         tasks = (setting.task(one, offered) for one in many for setting in settings)
@@ -236,25 +236,25 @@ def investigate(
     bits, seconds = search([views], 1, "data"), time.perf_counter() - start
     nulls = [null for null in size["nulls"] for _ in range(size["draws"])]
     if progress:
-        print(
-            f"{len(nulls)} data sets without clusters: at most {seconds * len(nulls) / 60:.1f} minutes more", flush=True
-        )
+        words = f"{len(nulls)} data sets without clusters: at most"
+        print(f"{words} {seconds * len(nulls) / 60:.1f} minutes more", file=sys.stderr, flush=True)
     empty = search((without(*both) for both in zip(nulls, draws, strict=True)), len(nulls), "without clusters")
     tables, p_values, all_bits = [], {}, {}
     for null in size["nulls"]:
         all_bits[null] = np.concatenate([bits, empty[[one == null for one in nulls]]])
-        tables.append(_rows(null, settings, offered, all_bits[null]))
-        largest = (all_bits[null] - all_bits[null].mean(axis=0)).max(axis=(1, 2))
+        z = _standardised(all_bits[null])
+        tables.append(_rows(null, settings, offered, all_bits[null], z[0]))
+        largest = z.max(axis=(1, 2))
         p_values[null] = float(np.mean(largest >= largest[0] - ROUNDING))
     table = pd.concat(tables, ignore_index=True)
     best, clusters, fit = _best(table) if max(p_values.values()) <= LEVEL else None, None, {}
     if best is not None:
-        whole = [sum(arrays) / len(arrays)] if graph else [np.hstack(arrays)]
-        seen = [settings[best.setting].views(make(given, split)) for given in (arrays, 2 * whole)]
+        whole = sum(arrays) / len(arrays) if graph else np.hstack(arrays)
+        seen = [settings[best.setting].views(make(given, split)) for given in (arrays, [whole, whole])]
         clusters, fit = _fitted(settings[best.setting], int(best.n_clusters), *seen)
-        clusters.insert(0, "object", source.objects)
+        clusters.insert(0, "object", np.array(source.objects, dtype=object)[kept])
         if source.classes is not None:
-            clusters["class"] = source.classes
+            clusters["class"] = source.classes[kept]
     words = {
         "objects": f"{len(chosen)} of {n_objects} objects, drawn by lot" if len(chosen) < n_objects else "all objects",
         "views": (views(0.0) if graph else views).protocol,
@@ -266,7 +266,16 @@ def investigate(
         "seconds": f"{time.perf_counter() - start:.0f}",
     }
     return Findings(
-        name, source, words, _warnings(sources, measures, offered, best), table, all_bits, p_values, best, clusters, fit
+        name,
+        source,
+        words,
+        left_out + _warnings(sources, measures, offered, best),
+        table,
+        all_bits,
+        p_values,
+        best,
+        clusters,
+        fit,
     )
 
 
@@ -285,26 +294,45 @@ def _array(source):
     return X
 
 
-def _rows(null, settings, offered, bits):
-    """Rows of `Findings.table` from bits, shape (1 + R, settings, numbers of clusters)."""
+def _with_values(sources, arrays, measures, protocol):
+    """Objects that have a correlation in every view, where one is asked for; a sentence about the others."""
+    kept = np.arange(len(arrays[0]))
+    if sources[0].kind != "table" or not any("correlation" in measure for measure in measures):
+        return kept, []
+    halves = arrays if len(arrays) == 2 or protocol != "interleave" else [arrays[0][:, ::2], arrays[0][:, 1::2]]
+    constant = np.any([np.ptp(half, axis=1) == 0 for half in halves], axis=0)
+    if not constant.any():
+        return kept, []
+    names = ", ".join(map(str, np.array(sources[0].objects, dtype=object)[constant][:5]))
+    words = f"{constant.sum()} rows are constant in a view, have no correlation there and are left out ({names}"
+    return kept[~constant], [f"{words}{', ...' if constant.sum() > 5 else ''}); measures without correlation keep them"]
+
+
+def _standardised(bits):
+    """z of the data and of every null, shape (1 + R, settings, numbers of clusters)."""
+    return (bits - bits.mean(axis=0)) / np.sqrt(bits.var(axis=0) + LEAST_SPREAD**2)
+
+
+def _rows(null, settings, offered, bits, z):
+    """Rows of `Findings.table` from bits (1 + R, settings, numbers of clusters) and z of the data."""
     rows, draws = [], bits[1:]
     for s, setting in enumerate(settings):
         for k, n_clusters in enumerate(offered):
             own, others = bits[0, s, k], draws[:, s, k]
             row = {"null": null, "setting": s, "model": setting.word, "measure": setting.measure}
             row |= {"neutral": setting.neutral, "n_clusters": n_clusters, "bits": own, "null_mean": others.mean()}
-            row |= {"null_sd": others.std(ddof=1), "excess": own - others.mean()}
+            row |= {"null_sd": others.std(ddof=1), "excess": own - others.mean(), "z": z[s, k]}
             rows.append(row | {"p": (1 + (others >= own - ROUNDING).sum()) / len(bits)})
     return pd.DataFrame(rows)
 
 
 def _best(table):
-    """The row to recommend: of the search with the largest excess, over the null that leaves least, the fewest clusters.
+    """The row to recommend: of the largest z over the null that leaves least, the fewest clusters for its bits.
 
     More clusters often have the same bits and a lower null; the bits are then those of fewer clusters.
     """
-    least = table.loc[table.groupby(["setting", "n_clusters"]).excess.idxmin()]
-    top = least.loc[least.excess.idxmax()]
+    least = table.loc[table.groupby(["setting", "n_clusters"]).z.idxmin()]
+    top = least.loc[least.z.idxmax()]
     same = least[(least.setting == top.setting) & (least.bits >= top.bits - TOLERANCE) & (least.excess > 0)]
     return same.loc[same.n_clusters.idxmin()]
 
@@ -338,13 +366,12 @@ def _fitted(setting, n_clusters, views, whole):
     The temperature is the one at which the two views agree most, in units of the first split; the clusters are those
     of everything that was measured, at that temperature.
     """
-    model, relative = clone(setting.model).set_params(n_clusters=n_clusters), not np.isnan(setting.neutral)
+    model = clone(setting.model).set_params(n_clusters=n_clusters)
+    shifted = setting.measure in MEASURES and not np.isnan(setting.neutral)  # a graph comes less its neutral weight
 
     def ready(views):
         pair, own = pair_of(model, views, setting.measure), clone(model)
-        return (
-            own.set_params(shift=pair.shift(setting.neutral)) if relative and setting.measure in MEASURES else own
-        ), pair
+        return (own.set_params(shift=pair.shift(setting.neutral)) if shifted else own), pair
 
     found = evaluate(*ready(views))
     (first, second), step = found.trajectories, found.result.index

@@ -79,12 +79,12 @@ def sentence(found):
     if found.best is None:
         text = f"We found no clustering of the {objects} objects whose generalization capacity exceeds that of data"
         return f"{text} without clusters (p = {p:.2g} over {searched}; gencap {__version__})."
-    best, kinds = found.best, found.clusters.cluster.nunique()
+    best, how = found.best, f"{NAMES[found.best.model]} ({MEASURED[found.best.measure]})"
     return (
-        f"The {objects} objects were divided into {kinds} clusters by {NAMES[best.model]} ({MEASURED[best.measure]}); model, "
+        f"The {objects} objects were divided into {found.clusters.cluster.nunique()} clusters by {how}; model, "
         f"temperature and number of clusters were chosen by generalization capacity, {best.bits:.2f} bits per object, "
-        f"{best.excess:.2f} bits above the mean of data without clusters (p = {p:.2g} over {searched}; {null} null; gencap "
-        f"{__version__})."
+        f"{best.excess:.2f} bits above the mean of data without clusters (p = {p:.2g} over {searched}; {null} null; "
+        f"gencap {__version__})."
     )
 
 
@@ -96,7 +96,7 @@ def _figure(width, height):
 def _capacities(found):
     """Capacity against the number of clusters, a panel for each model and measure at its best neutral point."""
     table = found.table[found.table.null == max(found.p_values, key=found.p_values.get)]
-    best = table.loc[table.groupby(["model", "measure"], sort=False).excess.idxmax()]
+    best = table.loc[table.groupby(["model", "measure"], sort=False).z.idxmax()]
     figure = _figure(3.9 * min(len(best), 2), 2.9 * -(-len(best) // 2))
     axes = figure.subplots(-(-len(best) // 2), min(len(best), 2), squeeze=False, sharey=True).ravel()
     for ax, (_, row) in zip(axes, best.iterrows(), strict=False):
@@ -108,8 +108,8 @@ def _capacities(found):
         ax.set_axis_off()
     return figure, (
         "Bits per object that two looks at the data agree on, against the number of clusters offered. Grey: the same "
-        "search on data without clusters, mean and one standard deviation to each side. Clusters are where the line leaves "
-        "the grey band."
+        "search on data without clusters, mean and one standard deviation to each side. Clusters are where the line "
+        "leaves the grey band."
     )
 
 
@@ -123,9 +123,9 @@ def _clusters(found):
     plots.similarity_heatmap(found.fit["similarity"], found.clusters.cluster.to_numpy() - 1, ax=left, label=label)
     plots.centroid_tree(found.fit["trajectory"], found.fit["places"], step=found.fit["step"], ax=right)
     return figure, (
-        "Left: similarities of all pairs, objects ordered by cluster; light blocks on the diagonal are what the clusters "
-        "are made of. Right: how the clusters part while the temperature falls (to the right); dotted: the temperature "
-        "at which the two looks agree most, where the clusters were taken."
+        "Left: similarities of all pairs, objects ordered by cluster; light blocks on the diagonal are what the "
+        "clusters are made of. Right: how the clusters part while the temperature falls (to the right); dotted: the "
+        "temperature at which the two looks agree most, where the clusters were taken."
     )
 
 
@@ -166,5 +166,5 @@ def _sizes(found):
 
 def _top(found):
     """The best number of clusters of every model and measure, for a small table."""
-    table = found.table.sort_values("excess", ascending=False, kind="stable")
+    table = found.table.sort_values("z", ascending=False, kind="stable")
     return table.drop_duplicates(["null", "model", "measure"]).to_dict("records")

@@ -46,7 +46,9 @@ def test_two_measurements_are_the_views():
     off = ~np.eye(12, dtype=bool)
     assert np.allclose(views.first[off], X[off]) and np.allclose(views.second[off], Y[off])
     assert not views.first.diagonal().any() and "measured twice" in repr(views)
-    assert views.diagnostics["weights"] == pytest.approx(np.corrcoef(X[np.triu_indices(12, 1)], Y[np.triu_indices(12, 1)])[0, 1])
+    assert views.diagnostics["weights"] == pytest.approx(
+        np.corrcoef(X[np.triu_indices(12, 1)], Y[np.triu_indices(12, 1)])[0, 1]
+    )
     assert gc.paired_graphs(X, random_state=0).diagnostics is None
 
 
