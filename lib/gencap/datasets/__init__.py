@@ -12,6 +12,7 @@ and where they are found (see `sources`).
 from .collections import *  # noqa: F403
 from .crossed import *  # noqa: F403
 from .expression import load_expression as load_expression
+from .files import read_own as read_own
 from .generators import *  # noqa: F403
 from .loaders import *  # noqa: F403
 from .sources import registry as registry

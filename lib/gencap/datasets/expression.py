@@ -23,10 +23,10 @@ from ..checks import check_option
 FORMATS = "accepted are CSV, tab-delimited text, Cluster/TreeView, GCT and GEO series-matrix text in UTF-8, also as .gz"
 _NUMBERS = "accepted are numbers like 1.5 or -2e-3, no % or unit; a missing value is an empty cell, NA, NaN or null"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)  # float() takes 1_000 and inf
-_MISSING = ("", "na", "nan", "null")
+MISSING = ("", "na", "nan", "null")
 IMPUTED = {None: "NaN", "mean": "the gene's mean", "knn": "the 10 nearest genes' mean"}
 # What headers of identifiers and of annotation say, in lower case and without blanks and signs.
-_IDENTIFIERS = re.compile(
+IDENTIFIERS = re.compile(
     "(gene|y?orf|probe|probeset|spot|clone|locus|transcript|protein|entrez|ensembl|sample|array|condition)?s?"
     "(u?id|uniqid|idref|name|symbol|accession|feature|time|hour|day)?s?"
 )
@@ -45,14 +45,14 @@ _SERIAL = re.compile(r"(?i)[34]\d{4}|\d(\.\d+)?E\+?\d+")
 _WEIGHTS = re.compile(r"(?i)([^\t]*\t){0,3}?(AID\t+(?=ARRY\d+X)|E(WEIGHT|ORDER)\t+(?=[-+.]?\d))")
 
 
-def _number(cell):
+def cell_value(cell):
     """Value of a cell, NaN if it is missing, None if it is text."""
     if _NUMBER.fullmatch(cell):
         return float(cell)
-    return np.nan if cell.lower() in _MISSING else None
+    return np.nan if cell.lower() in MISSING else None
 
 
-def _says(pattern, name):
+def says(pattern, name):
     return pattern.fullmatch(re.sub(r"[\W_]", "", name).lower()) is not None
 
 
@@ -61,26 +61,27 @@ def _shape(name):
     return re.sub("[a-z]+", "a", re.sub("[A-Z]+", "A", re.sub("[0-9]+", "9", name)))
 
 
-def _some(names):
+def some(names):
     """The first five names and the number of the others."""
     rest = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(repr(str(name)) for name in names[:5]) + rest
 
 
-def _fault(path, line, text, column=None, name=None):
+def fault(path, line, text, *, column=None, name=None):
     """ValueError that names the file, the line and, where there is one, the column (both counted from 1)."""
     where = "" if column is None else f", column {column} ({name!r})"
     return ValueError(f"{path}, line {line}{where}: {text}")
 
 
-def _table_part(path):
-    """Format, delimiter, begin (counted from 0) and lines of a file's table; titles of samples, sizes of a GCT.
-
-    The text may be packed and have a byte-order mark. Marks of formats are known in any case, in quotes, and padded
-    with blanks or delimiters.
-    """
+def check_file(path):
+    """Raise FileNotFoundError unless a Path is that of a file."""
     if not path.is_file():
         raise FileNotFoundError(f"{path.absolute()} is no file; accepted is a full path, or one from {Path.cwd()}")
+
+
+def text_lines(path, *, accepted=FORMATS):
+    """Lines of a text with their ends, and one that is empty; it may be packed and have a byte-order mark."""
+    check_file(path)
     raw = path.read_bytes()
     try:
         raw = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
@@ -89,8 +90,17 @@ def _table_part(path):
     code = "utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"  # a spreadsheet's "Unicode text"
     lines = [*io.StringIO(raw.decode(code, "replace"), newline=""), ""]
     for line in filter(re.compile("[\0-\x08\ufffd]").search, lines):
-        found = f"{line[:40]!r} is no text in UTF-8 (a workbook?): save it as CSV; {FORMATS}"
-        raise _fault(path, lines.index(line) + 1, found)
+        found = f"{line[:40]!r} is no text in UTF-8 (a workbook?): save it as CSV; {accepted}"
+        raise fault(path, lines.index(line) + 1, found)
+    return lines
+
+
+def _table_part(path):
+    """Format, delimiter, begin (counted from 0) and lines of a file's table; titles of samples, sizes of a GCT.
+
+    Marks of formats are known in any case, in quotes, and padded with blanks or delimiters.
+    """
+    lines = text_lines(path)
     bare = [re.sub(r'[\s",;]', "", line[:99]).lower() for line in lines]
     filled = [n for n, line in enumerate(bare) if line] or [0]
     form, begin, titles, sizes = "CSV", 0, "", []
@@ -99,7 +109,7 @@ def _table_part(path):
     marks, top = ["!series_matrix_table_begin", "!series_matrix_table_end"], bare[filled[0]]
     if top.startswith("!"):
         if absent := [mark for mark in marks if mark not in bare]:
-            raise _fault(path, len(lines) - 1, f"the file ends without a line {absent[0]}; {FORMATS}")
+            raise fault(path, len(lines) - 1, f"the file ends without a line {absent[0]}; {FORMATS}")
         form, begin = "GEO series matrix", bare.index(marks[0]) + 1
         titles = next((line for line, mark in zip(lines, bare, strict=True) if mark.startswith("!sample_title")), "")
     elif re.fullmatch(r"#1\.[23]", top) and len(filled) > 1:
@@ -111,7 +121,7 @@ def _table_part(path):
     sep = mark[1] if mark else "\t" if tabs else re.search("[,;]|$", plain).group()
     if text.startswith("<") or not sep:
         found = "no header with tabs or commas between cells (an empty file, a web page, numbers only?)"
-        raise _fault(path, first + 1, f"{text[:40]!r} is {found}; {FORMATS}")
+        raise fault(path, first + 1, f"{text[:40]!r} is {found}; {FORMATS}")
     titles = [cell.strip() for row in csv.reader([titles], delimiter=sep) for cell in row[1:]]
     lines = lines[begin : (bare + marks[1:]).index(marks[1])]
     return "TSV" if form == "CSV" and sep == "\t" else form, sep, begin, lines, titles, sizes
@@ -136,7 +146,7 @@ class _Table:
         out = weights | nodes | header.isin(named)
         own = int(out.argmin())  # the first column that is not left out holds the identifiers
         if unknown := named.difference(header, cells.iloc[:, own]):
-            raise ValueError(f"{path}: annotations name {_some(sorted(unknown))}, accepted are e.g. {_some(header)}")
+            raise ValueError(f"{path}: annotations name {some(sorted(unknown))}, accepted are e.g. {some(header)}")
         start = min(at[(at > own) & ~out & (upper != "NAME")], default=len(at))
         if (weights | nodes).any() or "NAME" in upper.tolist()[own + 1 : start]:
             self.form = "Cluster/TreeView"
@@ -161,21 +171,21 @@ class _Table:
                 rows[begin + reader.line_num] = [cell.strip() for cell in row]
         except csv.Error as error:
             line = max(rows, default=begin) + 1
-            raise _fault(self.path, line, f"{error}; accepted are cells, quoted as a whole or not at all") from None
+            raise fault(self.path, line, f"{error}; accepted are cells, quoted as a whole or not at all") from None
         rows = {line: row for line, row in rows.items() if any(row)}
         top, header = next(iter(rows.items()), (begin + 1, []))
         if len(rows) < 2 or len(header) < 2:
-            raise _fault(self.path, top, f"{len(rows)} lines and {len(header)} columns; accepted are a header, genes")
+            raise fault(self.path, top, f"{len(rows)} lines and {len(header)} columns; accepted are a header, genes")
         for line, row in list(rows.items())[1:]:
             if weights := _WEIGHTS.match("\t".join(row)):
                 self.form, first = "Cluster/TreeView", max(first, weights[0].count("\t"))
                 del rows[line]
             if any(row[len(header) :]) or any(header[len(row) :]):  # delimiters at the end of some lines are no cells
                 accepted = f"accepted are {len(header)} as in the header, which names the identifiers, too"
-                raise _fault(self.path, line, f"{len(row)} cells, {accepted}")
+                raise fault(self.path, line, f"{len(row)} cells, {accepted}")
             row[len(header) :] = [""] * (len(header) - len(row))
         if self.form == "GEO series matrix" and header[0].upper() != "ID_REF":
-            raise _fault(self.path, top, "accepted is the table's header, ID_REF first", 1, header[0])
+            raise fault(self.path, top, "accepted is the table's header, ID_REF first", column=1, name=header[0])
         n_samples = sum(map(bool, header)) - 1
         if len({*titles[:n_samples]} - {""}) == n_samples and not any(titles[n_samples:]):
             header[1 : n_samples + 1] = titles[:n_samples]
@@ -185,13 +195,13 @@ class _Table:
     def _check_names(self):
         """Names that are all numbers could be data; identifiers have to differ, conditions are made to."""
         for axis, names in ("column", self.conditions), ("line", self.genes):
-            numbers = [*map(_number, names)]
+            numbers = [*map(cell_value, names)]
             if numbers and None not in numbers and self.form in ("CSV", "TSV"):
                 good = all(map(str.isdigit, names)) and (axis == "column" or names.is_unique)
                 if axis == "column":  # a first gene's name in the place of the header's looks like those below it
                     alike = _shape(self.corner) in map(_shape, self.genes)
-                    good = _says(_IDENTIFIERS, self.corner) or ((good or np.all(np.diff(numbers) > 0)) and not alike)
-                if not good or (self.corner and _number(self.corner) is not None):
+                    good = says(IDENTIFIERS, self.corner) or ((good or np.all(np.diff(numbers) > 0)) and not alike)
+                if not good or (self.corner and cell_value(self.corner) is not None):
                     found = "numbers for names, is the header or the column of identifiers missing?"
                     accepted = "names, also whole numbers or increasing ones (time points) below a name like 'gene'"
                     raise self.fault(f"{found} accepted are {accepted}", **{axis: names.index[0]})
@@ -199,7 +209,7 @@ class _Table:
             for at in again:
                 names[at] = next(new for n in count(2) if (new := f"{names[at]} ({n})") not in names.tolist())
             if len(again):
-                self.notes.append(f"{len(again)} repeated names of conditions are now {_some(names[again].tolist())}")
+                self.notes.append(f"{len(again)} repeated names of conditions are now {some(names[again].tolist())}")
             if (wrong := names.duplicated() | (names == "")).any():
                 name = names[wrong.idxmax()]
                 found = "the same name as in line {}, column {}".format(*self.place(**{axis: names.eq(name).idxmax()}))
@@ -209,7 +219,7 @@ class _Table:
         few = 2 * numbers.count(None) > len(names)
         if dates := [name for name in names if _DATE.fullmatch(name) or (few and _SERIAL.fullmatch(name))]:
             found = f"{len(dates)} genes' names look like dates or numbers of a spreadsheet (MARCH1 becomes 1-Mar)"
-            self.notes.append(f"{found}: {_some(dates)}; take the names from the original table")
+            self.notes.append(f"{found}: {some(dates)}; take the names from the original table")
 
     def place(self, line=None, column=None):
         """Line and column in the file of a cell by its labels; None is where the names of the other axis stand."""
@@ -219,7 +229,7 @@ class _Table:
     def fault(self, text, **labels):
         """ValueError for a cell, at its `place`."""
         line, column = self.place(**labels)
-        return _fault(self.path, line, text, column, self.header[column])
+        return fault(self.path, line, text, column=column, name=self.header[column])
 
     def refuse(self, wrong, accepted):
         """Raise for the first value that is wrong, DataFrame (N, D) of bool."""
@@ -245,9 +255,9 @@ class _Table:
         if self.commas and cells.map(lambda cell: "," in cell).any(axis=None):
             self.refuse(cells.map(lambda cell: "." in cell), "a point beside decimal commas; accepted is one of them")
             cells = cells.map(lambda cell: cell.replace(",", "."))
-        data = cells.map(_number).astype(float)
-        text = data.isna() & ~cells.map(str.lower).isin(_MISSING)
-        known = np.array([_says(_ANNOTATION, name) for name in self.conditions], dtype=bool)
+        data = cells.map(cell_value).astype(float)
+        text = data.isna() & ~cells.map(str.lower).isin(MISSING)
+        known = np.array([says(_ANNOTATION, name) for name in self.conditions], dtype=bool)
         # Text that begins like a number is one in another notation.
         foreign = all(re.match(r"[-+−]?\.?\d", cell) for cell in cells.to_numpy(str)[text.to_numpy(bool)])
         none, hint = data.isna(), ""
@@ -256,14 +266,14 @@ class _Table:
             if not foreign and not text.drop(odd.index[odd], axis=1 - axis).any(axis=None):
                 way = f"{self.other_way}, " if axis else ""
                 hint = f"; are these the genes' classes ({way}class_column={names[odd].iloc[0]!r}) or to be left out "
-                hint += f"(annotations=[{_some(names[odd])}])?"
+                hint += f"(annotations=[{some(names[odd])}])?"
         self.refuse(text, _NUMBERS + hint)
         self.refuse(np.isinf(data), "too large; " + _NUMBERS)
         if len(known) and annotations != []:
             data = data.loc[:, ~self._annotation(data.to_numpy(), known, annotations is None)]
         for axis, what, names in ("line", "genes", self.genes), ("column", "conditions", self.conditions):
             empty = names[data.index[data.isna().all(axis=1)]]
-            found = f"{len(empty)} {what} without any value ({_some(empty.tolist())})"
+            found = f"{len(empty)} {what} without any value ({some(empty.tolist())})"
             if len(empty) and not drop_empty:
                 raise self.fault(f"{found}; drop_empty=True leaves them out", **{axis: empty.index[0]})
             if len(empty):
@@ -286,12 +296,12 @@ class _Table:
         left &= (~left).sum() > 1
         doubtful = ~left & (far | (odd & (size / 3 > usual)) | (known & whole))
         if left.any():
-            found = f"left out as annotation by header and values: {_some(names[left])}"
+            found = f"left out as annotation by header and values: {some(names[left])}"
             self.notes.append(f"{found}; annotations=[] takes all columns, annotations=[...] leaves out these")
         if doubtful.any():
             sizes = ", ".join(f"{mean:.4g}" for mean in size[doubtful][:5])
-            found = f"{_some(names[doubtful])} taken as data, annotation? mean size {sizes}"
-            out = f"annotations=[{_some(names[doubtful])}] leaves out, annotations=[] takes all without this warning"
+            found = f"{some(names[doubtful])} taken as data, annotation? mean size {sizes}"
+            out = f"annotations=[{some(names[doubtful])}] leaves out, annotations=[] takes all without this warning"
             self.notes.append(f"{found}, of the other columns {usual:.3g}; {out}")
         return left
 
@@ -326,7 +336,7 @@ def load_expression(path, *, values="log", orientation="genes", impute=None, cla
     -------
     Bunch
         data (N, D) float64, genes (N,), conditions (D,), classes (N,) int64 or None, class_names (classes[i] is its
-        index) or None, n_missing (before imputation), description.
+        index) or None, n_missing (before imputation), format (its name), description.
 
     Raises
     ------
@@ -371,15 +381,20 @@ def load_expression(path, *, values="log", orientation="genes", impute=None, cla
         table.notes.append(f"{found}: values={option!r} takes their logarithm")
     for note in table.notes:
         warnings.warn(f"{path}: {note}", stacklevel=2)
-    if impute == "mean":
-        data = np.where(missing, np.nanmean(data, axis=1, keepdims=True), data)
-    elif impute == "knn" and missing.any():
-        data = KNNImputer(n_neighbors=10).fit_transform(data)
+    data = imputed(data, impute)
     genes, conditions = table.genes[frame.index].to_numpy(str), table.conditions[frame.columns].to_numpy(str)
     names, classes = (None, None) if kinds is None else np.unique(kinds[frame.index].to_numpy(str), return_inverse=True)
     text = f"{len(genes)} genes x {len(conditions)} conditions ({table.form}, {table.path.name})"
-    said = {"n_missing": int(missing.sum()), "description": f"{text}; {missing_values(missing.sum(), impute)}"}
+    text = f"{text}; {missing_values(missing.sum(), impute)}"
+    said = {"n_missing": int(missing.sum()), "format": table.form, "description": text}
     return Bunch(data=data, genes=genes, conditions=conditions, classes=classes, class_names=names, **said)
+
+
+def imputed(data, impute):
+    """Data (N, D) whose missing values are filled by the rule of `load_expression`."""
+    if impute == "mean":
+        return np.where(np.isnan(data), np.nanmean(data, axis=1, keepdims=True), data)
+    return KNNImputer(n_neighbors=10).fit_transform(data) if impute == "knn" and np.isnan(data).any() else data
 
 
 def missing_values(n_missing, impute):
