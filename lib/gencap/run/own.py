@@ -2,9 +2,9 @@
 
 Every model is searched over measures, shifts and numbers of clusters on two views of the data, and the same search
 is made on data without clusters (`validation.nulls`). A setting s has c[s, b] bits, b = 0 for the data and 1..R for the
-null; with mean m[s] and variance v[s] over all R + 1,
+null; with mean m[s, b] and variance v[s, b] over the R others of them,
 
-    z[s, b] = (c[s, b] - m[s]) / sqrt(v[s] + .05^2),   T_b = max_s z[s, b],   p = (1 + #{b > 0: T_b >= T_0}) / (R + 1).
+    z[s, b] = (c[s, b] - m[s, b]) / sqrt(v[s, b] + .1^2),  T_b = max_s z[s, b],  p = (1 + #{b > 0: T_b >= T_0}) / (R + 1).
 
 The largest z over the whole search is judged, so the search is paid for: data and null go through it alike, and p is
 exact if the data are one more table of the null's kind. A clustering is recommended where p <= .05 for every null asked
@@ -48,7 +48,7 @@ MODELS = {
 RELATIVE_SHIFTS = (0.6, 0.8, 1.0)  # neutral distance over the median one
 LEVELS = (0.0, 0.5, 1.0)  # neutral weight of a graph: standard deviations above the mean
 LEVEL = 0.05  # of the p-value
-TOLERANCE, LEAST_SPREAD = 0.02, 0.05  # bits: what does not count, and what no null is known better than
+TOLERANCE, LEAST_SPREAD = 0.02, 0.1  # bits: what does not count, and what no null is known better than
 QUICK = {"objects": 400, "nulls": ("matched",), "draws": 19, "n_clusters": range(2, 8)}
 FULL = {"objects": None, "nulls": ("permuted", "gaussian", "matched"), "draws": 99, "n_clusters": range(2, 11)}
 
@@ -196,7 +196,9 @@ def investigate(
     >>> gc.own.investigate("genes.csv")  # doctest: +SKIP
     """
     size = FULL if check_profile(profile) else QUICK
-    sources = [one if isinstance(one, OwnData) else read_own(one, kind) for one in (data, second) if one is not None]
+    sources = [
+        one if isinstance(one, OwnData) else read_own(one, kind=kind) for one in (data, second) if one is not None
+    ]
     sources = sources if second is None else list(sources[0].align(sources[1]))
     source, seed = sources[0], check_seed(seed)
     graph, arrays = source.kind != "table", [_array(one) for one in sources]
@@ -310,7 +312,9 @@ def _with_values(sources, arrays, measures, protocol):
 
 def _standardised(bits):
     """z of the data and of every null, shape (1 + R, settings, numbers of clusters)."""
-    return (bits - bits.mean(axis=0)) / np.sqrt(bits.var(axis=0) + LEAST_SPREAD**2)
+    others = len(bits) - 1
+    mean, square = ((power.sum(axis=0) - power) / others for power in (bits, bits**2))
+    return (bits - mean) / np.sqrt(np.maximum(square - mean**2, 0) + LEAST_SPREAD**2)
 
 
 def _rows(null, settings, offered, bits, z):
@@ -350,10 +354,9 @@ def _agreement(views):
 def _warnings(sources, measures, offered, best):
     """What a reader of the result should know, in sentences."""
     found = [warning for source in sources for warning in source.warnings]
-    if paths := [measure for measure in measures if "path" in measure]:
+    if paths := ", ".join(measure for measure in measures if "path" in measure):
         found.append(
-            f"{', '.join(paths)}: path distances are ruled by nearest neighbours; a capacity by them holds many bits of "
-            "the procedure, so look at the excess over the null only"
+            f"{paths}: path distances follow nearest neighbours; many bits are the procedure's: see the excess"
         )
     if best is not None and best.n_clusters == max(offered):
         found.append(f"the largest number of clusters offered, {max(offered)}, was chosen: offer more")
