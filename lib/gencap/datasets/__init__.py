@@ -5,8 +5,8 @@ come from two child generators of `random_state` (int, `numpy.random.Generator` 
 depend on how many numbers the first drew.
 
 Loaders return a scikit-learn `Bunch`; those of gene expression live in `expression`, those of data with several
-labelings in `collections` (made ones: `crossed`). `registry` lists the files
-and where they are found (see `sources`).
+labelings in `collections` (made ones: `crossed`). `read_own` takes any file of one's own (`files`). `registry` lists
+the files of the lessons and where they are found (see `sources`).
 """
 
 from .collections import *  # noqa: F403

@@ -15,6 +15,7 @@ import numpy as np
 import pandas
 import scipy.sparse
 from scipy.stats import skew
+from sklearn.utils import Bunch
 
 from ..checks import check_option, check_similarity
 from . import expression
@@ -30,7 +31,7 @@ _ENDS = re.compile(
 )
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class OwnData:
     """What `read_own` found in a file.
 
@@ -63,9 +64,6 @@ class OwnData:
     words: str
     warnings: list
     path: Path
-
-    def __repr__(self):
-        return f"OwnData({self.words})"
 
     def align(self, second):
         """This and a second file, the objects of which are put into this one's order by their names.
@@ -115,35 +113,27 @@ class OwnData:
         return replace(self, data=data, objects=names, classes=classes, words="; ".join([self.words, *said]))
 
 
-@dataclass
-class _Sheet:
+def _sheet(path, form, rows, body=(), plain=True):
     """A file before its kind is known.
 
-    Attributes: rows, the cells by line, empty for an array and for what `load_expression` knows by its first line
-    (form "table"); names and columns, those of the file; body, cells or values between them; plain: not for
-    `load_expression`.
+    rows: the cells by line, empty for an array and for what `load_expression` knows by its first line (form "table");
+    body: cells or values between names and columns, those of the file; plain: not for `load_expression`.
     """
+    return Bunch(path=path, form=form, rows=rows, body=body, plain=plain, names=None, columns=None)
 
-    path: Path
-    form: str
-    rows: dict
-    body: object = ()
-    plain: bool = True
-    names: list | None = None
-    columns: list | None = None
 
-    def numbers(self):
-        """Values (M, D), NaN where missing."""
-        values = [[*map(cell_value, row)] if self.rows else row for row in self.body]
-        lines = [*self.rows][-len(values) :] or range(1, len(values) + 1)
-        for line, row, found in zip(lines, self.body, values, strict=True):
-            if len(row) != len(values[0]):
-                raise fault(self.path, line, f"{len(row)} cells, accepted are {len(values[0])} as above")
-            for j in (j for j, value in enumerate(found) if value is None or abs(value) == np.inf):
-                text = f"{row[j]!r}; accepted are numbers, or an empty cell, NA, NaN where one is missing"
-                name = self.columns[j] if self.columns else ""
-                raise fault(self.path, line, text, column=j + 1 + bool(self.names), name=name)
-        return np.array(values, dtype=float)
+def _numbers(sheet):
+    """Values (M, D), NaN where missing."""
+    values = [[*map(cell_value, row)] if sheet.rows else row for row in sheet.body]
+    lines = [*sheet.rows][-len(values) :] or range(1, len(values) + 1)
+    for line, row, found in zip(lines, sheet.body, values, strict=True):
+        if len(row) != len(values[0]):
+            raise fault(sheet.path, line, f"{len(row)} cells, accepted are {len(values[0])} as above")
+        for j in (j for j, value in enumerate(found) if value is None or abs(value) == np.inf):
+            text = f"{row[j]!r}; accepted are numbers, or an empty cell, NA, NaN where one is missing"
+            name = sheet.columns[j] if sheet.columns else ""
+            raise fault(sheet.path, line, text, column=j + 1 + bool(sheet.names), name=name)
+    return np.array(values, dtype=float)
 
 
 def _text(path):
@@ -154,12 +144,14 @@ def _text(path):
         if line.strip()
     }
     if re.match(r'(?i)\s*"?(!|#1\.[23]|sep=)', next(iter(filled.values()), "")):
-        return _Sheet(path, "table", {}, plain=False)
+        return _sheet(path, "table", {}, plain=False)
     lines = {n: line for n, line in filled.items() if line[0] not in "#%"}
     if not lines:
         raise ValueError(f"{path} is empty; {ACCEPTED}")
-    head = re.sub('"[^"]*"', "", next(iter(lines.values())))
-    sep = next((sep for sep in "\t;," if sep in head), None)
+    first, above = next(iter(lines)), [n for n in filled if n < min(lines)]
+    sep = next((sep for sep in "\t;," if sep in re.sub('"[^"]*"', "", lines[first])), None)
+    if above and sep and filled[above[-1]].count(sep) == lines[first].count(sep):  # a header behind the mark
+        lines = {above[-1]: filled[above[-1]].lstrip("#% "), **lines}
     cells = csv.reader(lines.values(), delimiter=sep) if sep else map(str.split, lines.values())
     rows = {n: [cell.strip() for cell in row] for n, row in zip(lines, cells, strict=False)}  # a quoted end of a line
     if sep == ";":
@@ -167,8 +159,9 @@ def _text(path):
     top, *others = rows.values()
     if short := len(top) > 1 and {*map(len, others)} == {len(top) + 1}:
         top.insert(0, "")  # R writes no cell above the names
-    form = {",": "CSV", ";": "CSV", "\t": "TSV"}.get(sep, "text")
-    return _Sheet(path, form, rows, plain=short or not sep or len(lines) < len(filled))
+    comments = len(filled) - len(lines)
+    form = {",": "CSV", ";": "CSV", "\t": "TSV"}.get(sep, "text") + f", {comments} lines of comments" * bool(comments)
+    return _sheet(path, form, rows, plain=bool(short or comments or not sep))
 
 
 def _array(path):
@@ -184,7 +177,7 @@ def _array(path):
     if found is None or found.ndim != 2 or 0 in found.shape or found.dtype.kind not in "iufb":
         size = "several arrays" if found is None else f"{found.dtype}, shape {found.shape}"
         raise ValueError(f"{path} holds {size}; accepted is one array of numbers in two dimensions")
-    return _Sheet(path, "NumPy", {}, found.astype(float))
+    return _sheet(path, "NumPy", {}, found.astype(float))
 
 
 def _looks_like_edges(rows):
@@ -205,6 +198,8 @@ def _find_names(sheet):
     """Names of rows and columns, where there are any, and what is between them."""
     cells = list(sheet.rows.values())
     top, below = cells[0], [row[0] for row in cells[1:]]
+    if not below or len(top) < 2:
+        raise fault(sheet.path, min(sheet.rows), f"{len(cells)} lines, {len(top)} cells in the first; {ACCEPTED}")
     values = [cell_value(cell) for cell in top[1:]]
     number = cell_value(top[0]) is not None and top[0] != ""  # of a first row; a symmetric one is the first column, too
     same, corner = top[1:] == below and not number, expression.says(expression.IDENTIFIERS, top[0])  # an empty one, too
@@ -212,10 +207,17 @@ def _find_names(sheet):
     header = bool(corner or same or times or 2 * values.count(None) > len(values))
     names = below if header else [top[0], *below]
     counted = names in ([str(n) for n in range(start, start + len(names))] for start in (0, 1))
+    fractions = any("." in cell for row in cells[1:] for cell in row[1:])
+    whole = all(map(str.isdigit, names)) and len({*names}) == len(names) and (counted or fractions)
     texts = 2 * sum(cell_value(name) is None for name in names) > len(names)
-    index = texts or counted or (header and (corner or same))
+    index = texts or whole or (header and (corner or same))
     sheet.names, sheet.columns = names if index else None, top[index:] if header else None
     sheet.body = [row[index:] for row in cells[header:]]
+
+
+def _check_names(path, names):
+    for again in pandas.Index(names)[pandas.Index(names).duplicated()][:1]:
+        raise ValueError(f"{path}: two rows named {again!r}; accepted are names that differ")
 
 
 def _symmetric(values):
@@ -231,18 +233,19 @@ def _is_matrix(sheet, kind):
     if kind or {*map(len, sheet.body)} != {len(sheet.body)} or (names and columns and {*names} != {*columns}):
         return kind in MATRICES
     try:
-        return bool(names and columns) or _symmetric(sheet.numbers())[1]
+        return bool(names and columns) or _symmetric(_numbers(sheet))[1]
     except ValueError:  # with text in it: a table, which will say where
         return False
 
 
 def _matrix(sheet, kind):
     """A checked matrix with its names, and its kind; what differs within rounding becomes the mean."""
-    values, path, names, columns = sheet.numbers(), sheet.path, sheet.names, sheet.columns
+    values, path, names, columns = _numbers(sheet), sheet.path, sheet.names, sheet.columns
     if values.shape[0] != values.shape[1] or (names and columns and {*names} != {*columns}):
         found = f"shape {values.shape} or names are not the same for rows and columns"
         raise ValueError(f"{path}: {found}; accepted is a square matrix, or another kind: {ASK}")
     if names and columns:
+        _check_names(path, names)
         values = values[:, pandas.Index(columns).get_indexer(names)]
     names = names or columns or [str(n + 1) for n in range(len(values))]
     for i, j in np.argwhere(~np.isfinite(values))[:1]:
@@ -278,6 +281,8 @@ def _edges(sheet):
     header = (not texts and cell_value(cells[0][0]) is None) or all(map(_ENDS.fullmatch, cells[0][:2]))
     header |= cell_value("".join(cells[0][2:])) is None
     lines, cells = lines[header:], cells[header:]
+    if not cells:
+        raise fault(path, 1, "a header only; accepted are edges below it")
     weights = np.array([cell_value(row[2]) if row[2:] else 1 for row in cells], dtype=float)
     for n in np.flatnonzero(~np.isfinite(weights) | [not (row[0] and row[1]) for row in cells])[:1]:
         raise fault(path, lines[n], f"{' '.join(cells[n])!r}; accepted are two names and a finite weight")
@@ -300,10 +305,7 @@ def _table(sheet, impute, options):
     """DataFrame (N, D), classes or None, number of missing values, words and notes of a table."""
     path, columns, cells = sheet.path, sheet.columns, [*zip(*sheet.body, strict=False)]
     if sheet.plain:
-        values = sheet.numbers()
-        if options:
-            accepted = "accepted for a table with commas or tabs, a header and names"
-            raise ValueError(f"{path}: {', '.join(options)} given; {accepted}")
+        values = _numbers(sheet)
         for axis, what in (1, "row"), (0, "column"):
             for n in np.flatnonzero(np.isnan(values).all(axis=axis))[:1]:
                 raise ValueError(f"{path}: {what} {n + 1} of the numbers is empty; accepted is one that has a value")
@@ -311,10 +313,9 @@ def _table(sheet, impute, options):
         frame = pandas.DataFrame(expression.imputed(values, impute), sheet.names, columns)
         return frame, None, int(np.isnan(values).sum()), [f"no {what}" for what in absent], []
     if columns and not {"class_column", "orientation"} & options.keys():
-        texts = [({cell for cell in column if cell_value(cell) is None}, column, n) for n, column in enumerate(cells)]
-        texts = [(len(known), columns[n]) for known, column, n in texts if known and {*column} <= known | {""}]
-        if len(texts) == 1 and 2 * texts[0][0] <= len(sheet.body) and texts[0][1].upper() != "NAME":
-            options = {**options, "class_column": texts[0][1]}
+        texts = [n for n, column in enumerate(cells) if all(cell_value(cell) is None for cell in column)]
+        if len(texts) == 1 and 2 * len({*cells[texts[0]]}) <= len(sheet.body) and columns[texts[0]].upper() != "NAME":
+            options = {**options, "class_column": columns[texts[0]]}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         table = expression.load_expression(path, impute=impute, drop_empty=True, **options)
@@ -328,12 +329,12 @@ def _table(sheet, impute, options):
     return frame, classes, table.n_missing, said, [note for note in notes if note not in said]
 
 
-def _doubts(frame, missing):
-    """Sentences on a table (N, D) without gaps, of which a share had been missing."""
+def _doubts(frame, missing, notes):
+    """Sentences on a table (N, D) without gaps, of which a share had been missing, beside the reader's notes."""
     values, names = frame.to_numpy(), frame.index
     far = np.linalg.norm(values - np.median(values, axis=0), axis=1)
     lowest, middle, largest = values.min(), np.median(values), values.max()
-    raw = lowest >= 0 and largest > 100 * middle and skew(values.ravel()) > 2
+    raw = lowest >= 0 and largest > 100 * middle and skew(values.ravel()) > 2 and "look like" not in "".join(notes)
     flat, still = (np.ptp(values, axis=axis) == 0 for axis in (1, 0))
     copies, out = frame.duplicated().to_numpy(), far > 10 * np.median(far)
     cases = (
@@ -395,7 +396,7 @@ def read_own(path, *, kind=None, impute="mean", **options):
     sparse = scipy.sparse.issparse(sheet.body)
     edges = kind == "edges" if kind else sparse or _looks_like_edges(sheet.rows)
     if edges is None or (edges and not (sheet.rows or sparse)) or (sheet.form == "table" and kind in MATRICES):
-        raise ValueError(f"{path}: {kind or 'edges'}, or what {ASK}")
+        raise ValueError(f"{path} ({sheet.form}) is in doubt, or not of {kind=}; {ASK}")
     if sparse and not edges:
         sheet.body = sheet.body.toarray()
     if sheet.rows and not edges:
@@ -410,14 +411,15 @@ def read_own(path, *, kind=None, impute="mean", **options):
         data, classes, gaps, said, notes = _table(sheet, impute, options)
         kind, names, share = "table", sheet.names, gaps / data.size
         said.insert(0, expression.missing_values(gaps, impute) + f" ({share:.1%})" * bool(gaps))
-        notes += [text for text in _doubts(data, share) if not ("raw" in text and "look like" in "".join(notes))]
+        notes += _doubts(data, share, notes)
+    if options and (kind != "table" or sheet.plain):
+        accepted = "accepted for a table with commas or tabs, a header and names"
+        raise ValueError(f"{path}: {', '.join(options)} given; {accepted}")
     objects = names or [str(n + 1) for n in range(data.shape[0])]
-    for again in pandas.Index(objects)[pandas.Index(objects).duplicated()][:1]:
-        raise ValueError(f"{path}: two rows named {again!r}; accepted are names that differ")
+    _check_names(path, objects)
     if min(len(objects) - FEWEST, data.shape[1] - 2) < 0:
-        raise ValueError(
-            f"{path}: {data.shape[0]} x {data.shape[1]}; accepted are {FEWEST} objects, 2 columns and more"
-        )
+        size = f"{data.shape[0]} x {data.shape[1]}"
+        raise ValueError(f"{path}: {size}; accepted are {FEWEST} objects, 2 columns and more")
     if len(objects) < FEW:
         notes.append(f"{len(objects)} objects are too few: below {FEW} little can be shown")
     columns = None

@@ -64,6 +64,10 @@ def read(tmp_path):
         (csv(TABLE.set_axis([0, 5, 10, 20, 30], axis=1), index_label="gene"), "a.csv", True, "0 5 10 20 30".split()),
         (csv(TABLE.set_axis(range(30))), "own.csv", True, list("abcde")),
         (csv(TABLE.set_axis(range(1, 31)), header=False), "own.csv", True, None),
+        (csv(TABLE.set_axis(range(900, 300, -20)), index_label="MGI"), "own.csv", True, list("abcde")),
+        ("# of a program\n#" + csv(TABLE, "\t", index_label="ID"), "own.tsv", True, list("abcde")),
+        ("#" + csv(TABLE, index_label="ID"), "own.csv", True, list("abcde")),
+        ("\ufeff" + csv(TABLE, lineterminator="\r\n"), "own.csv", True, list("abcde")),
     ],
 )
 def test_a_table_with_or_without_names(read, text, name, named, columns):
@@ -72,6 +76,7 @@ def test_a_table_with_or_without_names(read, text, name, named, columns):
     np.testing.assert_array_equal(own.data.to_numpy(), TABLE.to_numpy())
     assert own.objects == list(own.data.index) and own.columns == list(own.data.columns)
     assert own.classes is None and own.warnings == [] and "table of 30 x 5 (" in own.words and name in own.words
+    assert ("1 lines of comments" in own.words) == text.startswith("# ")
     assert ("no names of rows" in own.words) == (not named) and ("no header" in own.words) == (columns is None)
 
 
@@ -92,8 +97,9 @@ def test_text_columns_that_are_no_classes_are_refused_with_what_to_do(read):
     assert own.columns == list("abcde") and own.classes is None
     again = read(csv(TABLE.assign(kind=["x", "y"] * 15), index_label="gene"), class_column="kind")
     assert again.classes.tolist() == ["x", "y"] * 15 and again.columns == list("abcde")
-    with pytest.raises(ValueError, match="class_column given; accepted for a table with commas or tabs, a header and"):
-        read(csv(TABLE, index=False), class_column="kind")
+    for text in (csv(TABLE, index=False), csv(SIMILAR), ring()):
+        with pytest.raises(ValueError, match="class_column given; accepted for a table with commas or tabs, a header"):
+            read(text, class_column="kind")
 
 
 @pytest.mark.parametrize("index", [True, False])
@@ -255,7 +261,7 @@ def test_edges_of_weight_0_are_none_and_their_objects_stay(read):
 
 def test_few_cells_in_doubt_ask_for_the_kind(read):
     tree = "".join(f"{NAMES[n]},{NAMES[(n - 1) // 2]},1\n" for n in range(1, 30))
-    with pytest.raises(ValueError, match="say which: kind='table', 'similarity', 'distance' or 'edges'"):
+    with pytest.raises(ValueError, match="CSV. is in doubt.*which: kind='table', 'similarity', 'distance' or 'edges'"):
         read(tree)
     own = read(tree, kind="edges")
     assert own.data.nnz == 2 * 29 and scipy.sparse.csgraph.connected_components(own.data)[0] == 1
@@ -347,7 +353,10 @@ def changed(frame, row, column, value):
         (csv(TABLE.set_axis(["g0", *NAMES[:-1]]), header=False), {}, "{}: two rows named 'g0'; accepted are names"),
         (csv(TABLE[:7]), {}, "{}: 7 x 5; accepted are 8 objects, 2 columns and more"),
         (csv(TABLE[["a"]], header=False), {"kind": "table"}, "{}: 30 x 1; accepted are 8 objects, 2 columns"),
-        (csv(TABLE[["a"]], index=False, header=False), {}, "{}: 30 x 1; accepted are"),
+        ("source,target\n", {"kind": "edges"}, "{}, line 1: a header only"),
+        ("a,b,c\n", {}, "{}, line 1: 1 lines, 3 cells in the first; accepted are text of tables"),
+        ("<html>\n</html>\n", {}, "{}, line 1: 2 lines, 1 cells in the first"),
+        ("7\n" * 9, {}, "{}, line 1: 9 lines, 1 cells in the first"),
         ("one line of words\n" * 9, {}, r"{}, line 2, column 2 \('line'\): 'line'; accepted are numbers"),
         (csv(TABLE), {"kind": "distance"}, r"{}: shape \(30, 5\) or names are not the same.*say which: kind="),
         (csv(TABLE), {"kind": "edges"}, "{}, line 1: 6 cells; accepted are two names and"),
@@ -357,13 +366,14 @@ def changed(frame, row, column, value):
         (csv(SIMILAR), {"kind": "distance"}, "{}: -.* as the least distance, 1 of an object to itself; accepted"),
         (csv(SIMILAR.iloc[:, :29]), {"kind": "similarity"}, r"{}: shape \(30, 29\)"),
         (csv(SIMILAR.set_axis(["g1", *NAMES[1:]])), {"kind": "similarity"}, "{}: .*names are not the same"),
+        (csv(SIMILAR.set_axis(["g1", *NAMES[1:]]).set_axis(["g1", *NAMES[1:]], axis=1)), {}, "{}: two rows named 'g1'"),
         (ring() + "g1,g0,7\n", {}, "{}, line 61: 'g0' and 'g1': weight 7, in line 1 1; accepted is one weight"),
         (ring() + "g1,g0\n", {"kind": "edges"}, "{}, line 61: 2 cells; accepted are two names and"),
         (ring() + "g1,g5,near\n", {"kind": "edges"}, "{}, line 61: 'g1 g5 near'; accepted are two names and a finite"),
         (ring() + "g1,g5,\n", {"kind": "edges"}, "{}, line 61: 'g1 g5 '; accepted are two names and a finite"),
         (ring() + ",g5,1\n", {"kind": "edges"}, "{}, line 61: ' g5 1'; accepted are two names and a finite"),
         ("a,b,1\nb,c,2\nc,a,3\n", {"kind": "edges"}, "{}: 3 x 3; accepted are 8 objects"),
-        ("!Series_title\t1\n", {"kind": "edges"}, "{}: edges, or what say which"),
+        ("!Series_title\t1\n", {"kind": "edges"}, r"{} \(table\) is in doubt, or not of kind='edges'; say which"),
         (
             "gene,a,b\nM\xfcller,1,2\n".encode("latin-1"),
             {},
@@ -402,7 +412,7 @@ def test_bad_arrays(tmp_path):
         ("flat.npy", None, "holds float64, shape .9,.; accepted is"),
         ("objects.npy", None, "Object arrays cannot be loaded.*accepted are"),
         ("skewed.npy", "similarity", "is not symmetric: .* from '3' to '6'"),
-        ("skewed.npy", "edges", "edges, or what say which"),
+        ("skewed.npy", "edges", "is in doubt, or not of kind='edges'; say which"),
     ):
         with pytest.raises(ValueError, match=re.escape(str(tmp_path / name)) + ".*" + message):
             read_own(tmp_path / name, kind=kind)
@@ -424,4 +434,4 @@ def test_the_cases_of_the_expression_reader_come_through(read):
     series = "!Sample_title,a,b\n!series_matrix_table_begin,,\nID_REF,GSM1,GSM2\n"
     own = read(series + "".join(f"Q{n},{n / 7:.2f},{-n / 9:.2f}\n" for n in range(25)) + "!series_matrix_table_end\n")
     assert own.data.shape == (25, 2) and own.columns == ["a", "b"] and "GEO series matrix" in own.words
-    assert Path(own.path).name == "own.csv" and repr(own) == f"OwnData({own.words})"
+    assert Path(own.path).name == "own.csv"
