@@ -4,7 +4,8 @@ Every model is searched over measures, shifts and numbers of clusters on two vie
 is made on data without clusters (`validation.nulls`). A setting s has c[s, b] bits, b = 0 for the data and 1..R for the
 null; with mean m[s, b] and variance v[s, b] over the R others of them,
 
-    z[s, b] = (c[s, b] - m[s, b]) / sqrt(v[s, b] + .1^2),  T_b = max_s z[s, b],  p = (1 + #{b > 0: T_b >= T_0}) / (R + 1).
+    z[s, b] = (c[s, b] - m[s, b]) / sqrt(v[s, b] + .1^2),  T_b = max_s z[s, b],
+    p = (1 + #{b > 0: T_b >= T_0}) / (R + 1).
 
 The largest z over the whole search is judged, so the search is paid for: data and null go through it alike, and p is
 exact if the data are one more table of the null's kind. A clustering is recommended where p <= .05 for every null asked

@@ -11,7 +11,7 @@ from gencap import __main__
 from gencap.datasets.files import OwnData
 from gencap.run import own
 
-QUICK = {"n_clusters": [3, 4], "n_jobs": 1, "progress": False}
+QUICK = {"n_clusters": [4, 5], "n_jobs": 1, "progress": False}
 ONE = QUICK | {"models": ["kmeans"], "measures": ["euclidean"]}
 
 
@@ -42,7 +42,7 @@ def source(X, kind="table", name="made", **more):
     return OwnData(kind, data, names, **(given | more))
 
 
-def groups(n_groups=4, size=10, width=12, noise=0.6, seed=0):
+def groups(n_groups=5, size=16, width=24, noise=1.0, seed=0):
     rng = np.random.default_rng(seed)
     labels = np.repeat(range(n_groups), size)
     return rng.normal(size=(n_groups, width))[labels] * 2 + noise * rng.normal(size=(n_groups * size, width)), labels
@@ -51,21 +51,21 @@ def groups(n_groups=4, size=10, width=12, noise=0.6, seed=0):
 def test_planted_groups_are_found_with_objects_in_order():
     X, labels = groups()
     found = own.investigate(source(X), **QUICK)
-    assert found.p_values == {"matched": 0.05} and found.best.n_clusters == 4
+    assert found.p_values == {"matched": 0.05} and found.best.n_clusters == 5
     assert adjusted_rand_score(labels, found.clusters.cluster) == 1
-    assert found.clusters.object.tolist() == [f"o{i}" for i in range(40)]
+    assert found.clusters.object.tolist() == [f"o{i}" for i in range(80)]
     sizes = found.clusters.cluster.value_counts()
-    assert [sizes[k] for k in (1, 2, 3, 4)] == sorted(sizes, reverse=True)
+    assert [sizes[k] for k in (1, 2, 3, 4, 5)] == sorted(sizes, reverse=True)
     assert (found.clusters.probability > 0.9).all() and (found.clusters.stability > 0.9).all()
-    assert "4 clusters" in repr(found) and "p = 0.05" in found.verdict
+    assert "5 clusters" in repr(found) and "p = 0.05" in found.verdict
 
 
 def test_two_measurements_and_random_halves():
-    X, labels = groups(noise=0.3)
-    twice = own.investigate(source(X, name="a"), source(X + 0.1 * groups(seed=1)[0], name="b"), **ONE)
+    X, labels = groups()
+    twice = own.investigate(source(X, name="a"), source(X + 0.5 * np.random.default_rng(1).normal(size=X.shape), name="b"), **ONE)
     assert "measured twice" in twice.words["views"] and adjusted_rand_score(labels, twice.clusters.cluster) > 0.9
     halves = own.investigate(source(X, name="c"), protocol="random_split", **ONE)
-    assert "stability" not in halves.clusters and len(halves.clusters) == 40
+    assert "stability" not in halves.clusters and len(halves.clusters) == 80
 
 
 @pytest.mark.parametrize("kind", ["similarity", "distance", "edges"])
@@ -105,7 +105,7 @@ def test_the_search_is_paid_for():
         others = np.delete(bits, b, axis=0)
         largest.append(((bits[b] - others.mean(axis=0)) / np.sqrt(others.var(axis=0) + 0.1**2)).max())
     assert found.p_values["matched"] == np.mean([value >= largest[0] - 1e-9 for value in largest])
-    row = found.table[(found.table.setting == 2) & (found.table.n_clusters == 4)].iloc[0]
+    row = found.table[(found.table.setting == 2) & (found.table.n_clusters == 5)].iloc[0]
     assert row.bits == bits[0, 2, 1] and row.excess == pytest.approx(bits[0, 2, 1] - bits[1:, 2, 1].mean())
     assert row.p == (1 + sum(bits[1:, 2, 1] >= bits[0, 2, 1] - 1e-9)) / 20
 
@@ -150,10 +150,10 @@ def test_an_interrupted_search_goes_on(here, monkeypatch):
 
 
 def test_many_objects_are_searched_by_lot_and_all_get_a_cluster(monkeypatch):
-    monkeypatch.setitem(own.QUICK, "objects", 30)
-    X, labels = groups(size=20, noise=0.3)
+    monkeypatch.setitem(own.QUICK, "objects", 60)
+    X, labels = groups()
     found = own.investigate(source(X), **ONE)
-    assert "30 of 80 objects, drawn by lot" in found.words["objects"]
+    assert "60 of 80 objects, drawn by lot" in found.words["objects"]
     assert len(found.clusters) == 80 and adjusted_rand_score(labels, found.clusters.cluster) > 0.9
 
 
@@ -163,8 +163,8 @@ def test_constant_rows_are_left_out_and_named():
     X[7, ::2] = 0.0  # constant in one view
     found = own.investigate(source(X), **QUICK)
     assert any("2 rows are constant" in text and "o4, o7" in text for text in found.warnings)
-    assert len(found.clusters) == 38 and "o4" not in set(found.clusters.object)
-    assert len(own.investigate(source(X, name="all"), **ONE).clusters) == 40
+    assert len(found.clusters) == 78 and "o4" not in set(found.clusters.object)
+    assert len(own.investigate(source(X, name="all"), **ONE).clusters) == 80
 
 
 def test_what_is_refused():
@@ -174,7 +174,7 @@ def test_what_is_refused():
         "measure='cosine' is not one of": {"measures": ["cosine"]},
         "protocol": {"protocol": "thirds"},
         "profile": {"profile": "medium"},
-        "objects - 1": {"n_clusters": [2, 40]},
+        "objects - 1": {"n_clusters": [2, 80]},
     }.items():
         with pytest.raises(ValueError, match=words):
             own.investigate(source(X), **(QUICK | options))
@@ -183,23 +183,23 @@ def test_what_is_refused():
 
 
 def test_warnings_of_paths_and_of_the_largest_number():
-    X = groups(n_groups=5, noise=0.3)[0]
+    X = groups(n_groups=6)[0]
     found = own.investigate(source(X, warnings=["few"]), **(QUICK | {"measures": ["path", "euclidean"]}))
     texts = " ".join(found.warnings)
     assert (
         "few" in texts
         and "path: path distances follow" in texts
-        and "the largest number of clusters offered, 4" in texts
+        and "the largest number of clusters offered, 5" in texts
     )
 
 
 def test_the_command(here, capsys):
     X, labels = groups()
-    pd.DataFrame(X, [f"o{i}" for i in range(len(X))], [f"c{j}" for j in range(12)]).to_csv(here / "mine.csv")
-    words = ["own", "mine.csv", "--models", "kmeans", "--measures", "euclidean", "--clusters", "3", "4", "--jobs", "1"]
+    pd.DataFrame(X, [f"o{i}" for i in range(len(X))], [f"c{j}" for j in range(24)]).to_csv(here / "mine.csv")
+    words = ["own", "mine.csv", "--models", "kmeans", "--measures", "euclidean", "--clusters", "4", "5", "--jobs", "1"]
     assert __main__.main(words) == 0
     said = capsys.readouterr()
-    assert "4 clusters by kmeans" in said.out and "index.html" in said.out and "minutes more" in said.err
+    assert "5 clusters by kmeans" in said.out and "index.html" in said.out and "minutes more" in said.err
     assert {p.name for p in (here / "build/own/mine").iterdir()} >= {"index.html", "clusters.csv", "capacities.csv"}
     assert __main__.main(["own", "nowhere.csv"]) in (1, 2) and "nowhere.csv" in capsys.readouterr().err
     assert __main__.main([*words, "--measures", "cosine"]) == 2 and "cosine" in capsys.readouterr().err
