@@ -392,5 +392,5 @@ def test_a_formula_on_trial(truth, right, printed, words, capsys):
 
 
 def test_an_unknown_erratum_is_refused():
-    with pytest.raises(ValueError, match="unknown erratum '000-eq76'; near it: 000-eq75"):
-        claims.erratum("000-eq76", truth=1, right=1)
+    with pytest.raises(ValueError, match="unknown erratum '000-eq75b'; near it: 000-eq75,"):
+        claims.erratum("000-eq75b", truth=1, right=1)
