@@ -176,13 +176,12 @@ def erratum(id, *, truth, right, printed=None, tolerance=1e-6):
         values = [f"{number + 0.0:.4g}" for number in np.ravel(np.asarray(value, float))]
         return " ".join(values[:4] + ["..."] * (len(values) > 4))
 
-    given = f"{id}: truth {words(truth)}, right form {words(right)}"
     verdict = f"the right form {'holds' if holds(right) else 'FAILS'}"
     if printed is None:
-        return print(f"{given} | {verdict}, the printed one cannot be evaluated")
-    print(
-        f"{given}, printed form {words(printed)} | {verdict}, the printed one {'HOLDS' if holds(printed) else 'fails'}"
-    )
+        given, other = "", "cannot be evaluated"
+    else:
+        given, other = f", printed form {words(printed)}", "HOLDS" if holds(printed) else "fails"
+    print(f"{id}: truth {words(truth)}, right form {words(right)}{given} | {verdict}, the printed one {other}")
 
 
 def summary(table, values, algorithms, n_clusters):

@@ -62,7 +62,9 @@ def test_planted_groups_are_found_with_objects_in_order():
 
 def test_two_measurements_and_random_halves():
     X, labels = groups()
-    twice = own.investigate(source(X, name="a"), source(X + 0.5 * np.random.default_rng(1).normal(size=X.shape), name="b"), **ONE)
+    twice = own.investigate(
+        source(X, name="a"), source(X + 0.5 * np.random.default_rng(1).normal(size=X.shape), name="b"), **ONE
+    )
     assert "measured twice" in twice.words["views"] and adjusted_rand_score(labels, twice.clusters.cluster) > 0.9
     halves = own.investigate(source(X, name="c"), protocol="random_split", **ONE)
     assert "stability" not in halves.clusters and len(halves.clusters) == 80
