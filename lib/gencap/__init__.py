@@ -19,7 +19,7 @@ _NAMES = """checks checks= profile; resources resources=; trajectory trajectory=
     quadratic_consensus quadratic_information successive_clusterings; models.pairwise PairwiseClustering;
     models.quadratic CorrelationClustering MaxCut MinCut; models.roles NoisyOrFactorization;
     models.similarity RestartWarning SimilarityClustering; models.spectrum top_eigenvalue;
-    run.claims claims=; run.own own=; run.own_page own_page=;
+    run.claims claims=; run.own Findings investigate;
     show.explorers widgets=; show.plots plots=; theory.coding coding=; theory.maxent maxent=;
     theory.phases phases=; theory.rank rank=; theory.rate RateDistortion information_plane rate_distortion;
     theory.codes kary_capacity kary_information kary_optimal_beta shannon_capacity;

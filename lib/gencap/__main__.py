@@ -95,13 +95,13 @@ def _keep():
 
 def _own(data, second, clusters, jobs, **options):
     """Look for clusters in a table, matrix or graph of your own: a page, tables and figures in build/own/NAME."""
-    from gencap.run import own, own_page
+    from gencap.run.own import investigate
 
     try:
-        found = own.investigate(data, second, n_clusters=clusters, n_jobs=jobs and int(jobs), **options)
+        found = investigate(data, second, n_clusters=clusters, n_jobs=jobs and int(jobs), **options)
     except (ValueError, TypeError) as error:
         raise runner.ParameterError(str(error)) from error
-    print(found.verdict, *(f"note: {warning}" for warning in found.warnings), own_page.write(found), sep="\n")
+    print(found.verdict, *(f"note: {warning}" for warning in found.warnings), found.write(), sep="\n")
 
 
 def _report():

@@ -17,7 +17,10 @@ LIBRARY = Path(__file__).parents[2] / "lib/gencap"
 MOST_LINES = 8_200  # with own data, course and book; of code: no comments, docstrings, blank lines
 MOST_LINES_OF_A_ROOM = 400  # a room that outgrows them is split by concept
 MOST_ROOMS = {"models": 16}  # of a wing; ten elsewhere
-BY_NAME = {"validation.criteria": {"AnnealedKMeans"}}  # the model of the gap statistic where the caller gives none
+BY_NAME = {
+    "validation.criteria": {"AnnealedKMeans"},  # the model of the gap statistic where the caller gives none
+    "run.own": set("AdaptiveRatioCut AnnealedKMeans CorrelationClustering NormalizedCut PairwiseClustering".split()),
+}  # the second: what the words of a command stand for
 # From the ground up. A wing may use what stands before it, and itself.
 FLOORS = (
     ("kernels",),

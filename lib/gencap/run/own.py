@@ -31,7 +31,7 @@ from ..models.centroid import AnnealedKMeans
 from ..models.cuts import AdaptiveRatioCut, NormalizedCut
 from ..models.pairwise import PairwiseClustering
 from ..models.quadratic import CorrelationClustering
-from ..resources import project_folder
+from ..resources import project_folder, require
 from ..validation.evaluation import PROTOCOLS, ROUNDING, evaluate, evaluate_all, make_views, pair_of
 from ..validation.nulls import null_graphs, null_views
 from ..views.graphs import GraphViews, paired_graphs
@@ -106,6 +106,24 @@ class Findings:
             return f"no clusters: nothing in the search holds above data without clusters, {p}"
         bits = f"{self.best.bits:.2f} bits per object, {self.best.excess:.2f} more than without clusters"
         return f"{self.clusters.cluster.nunique()} clusters by {self.best.model} ({self.best.measure}): {bits}, {p}"
+
+    def write(self, folder=None):
+        """Write the page, its tables and its pictures.
+
+        Parameters
+        ----------
+        folder : path or None
+            None takes build/own/NAME.
+
+        Returns
+        -------
+        Path
+            Of index.html.
+        """
+        require("notebooks", "matplotlib", "jinja2")
+        from .own_page import write_page
+
+        return write_page(self, folder or own_folder(self.name))
 
 
 @dataclass(frozen=True)
@@ -194,7 +212,7 @@ def investigate(
     Examples
     --------
     >>> import gencap as gc
-    >>> gc.own.investigate("genes.csv")  # doctest: +SKIP
+    >>> gc.investigate("genes.csv")  # doctest: +SKIP
     """
     size = FULL if check_profile(profile) else QUICK
     sources = [

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from .. import __version__
 from ..resources import replacing
 from ..show import plots
-from .own import own_folder
+from ..show.plots import describe
 
 MEASURED = {  # how a measure is called in a sentence
     "correlation": "correlation of rows",
@@ -24,26 +24,12 @@ MEASURED = {  # how a measure is called in a sentence
 _TEMPLATE = Environment(autoescape=True, loader=FileSystemLoader(Path(__file__).parent))
 
 
-def write(findings, folder=None):
-    """Write index.html, capacities.csv, figures and, if clusters are recommended, clusters.csv.
+def write_page(findings, folder):
+    """Write index.html, capacities.csv, pictures and, if clusters are recommended, clusters.csv; see `Findings.write`.
 
-    Parameters
-    ----------
-    findings : Findings
-    folder : path or None
-        None takes build/own/NAME.
-
-    Returns
-    -------
-    Path
-        Of the page. Files of an earlier result that this one has not are removed.
-
-    Examples
-    --------
-    >>> from gencap.run.own_page import write
-    >>> write(None)  # doctest: +SKIP
+    Files of an earlier result that this one has not are removed.
     """
-    folder = own_folder(findings.name) if folder is None else Path(folder)
+    folder = Path(folder)
     with plots.style():
         drawn = {name: made for name, draw in FIGURES.items() if (made := draw(findings))}
     tables = {"capacities.csv": findings.table.drop(columns="setting"), "clusters.csv": findings.clusters}
@@ -62,7 +48,7 @@ def write(findings, folder=None):
                 file.write(stream.getvalue())
             if kind == "png":
                 encoded = base64.b64encode(stream.getvalue()).decode()
-                pictures.append({"name": name, "png": encoded, "caption": caption, "alt": plots.describe(figure)})
+                pictures.append({"name": name, "png": encoded, "caption": caption, "alt": describe(figure)})
     page = _TEMPLATE.get_template("own.html.j2").render(
         found=findings, pictures=pictures, sentence=sentence(findings), version=__version__, sizes=_sizes(findings),
         top=_top(findings), files=sorted(path.name for path in folder.iterdir() if path.is_file()),

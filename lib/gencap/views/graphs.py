@@ -19,7 +19,19 @@ from .protocols import SimilarityPair, Views
 class GraphViews(Views):
     """Two graphs of the same objects; `data` are the measured graphs, shape (1, N, N) or (2, N, N).
 
-    `first` and `second`, shape (N, N), are weights less the neutral one, 0 where a pair is not seen.
+    `first` and `second`, shape (N, N), are weights less the neutral one, 0 where a pair is not seen. See
+    `paired_graphs`.
+
+    Parameters
+    ----------
+    first, second, data, rows1, rows2, protocol, again
+        As in `Views`.
+
+    Examples
+    --------
+    >>> import numpy as np, gencap as gc
+    >>> gc.paired_graphs([np.ones((4, 4)), np.ones((4, 4))])
+    GraphViews(4 objects: same pairs of objects measured twice)
     """
 
     __slots__ = ()
@@ -33,15 +45,42 @@ class GraphViews(Views):
         return {"weights": float(np.corrcoef(*(X[pairs] for X in self.data))[0, 1])}
 
     def remake(self, X, random_state=None):
-        """Views of other graphs, made in the same way; one graph is divided afresh."""
+        """Views of other graphs, made in the same way; one graph is divided afresh.
+
+        Parameters
+        ----------
+        X : array_like
+            Of the shape of `data`.
+        random_state : int, Generator or None
+
+        Returns
+        -------
+        GraphViews
+        """
         check_same_shape("X", X, "the first graphs", self.data)
         return self.again(X, random_state=random_state)
 
     def check_rows(self, measure):
-        """A graph has no rows that could lack a correlation."""
+        """Nothing is refused: a graph has no rows that could lack a correlation.
+
+        Parameters
+        ----------
+        measure : str
+        """
 
     def similarities(self, measure="weights", positive=False):
         """The two graphs as they are, for models on similarities.
+
+        Parameters
+        ----------
+        measure : ignored
+            A graph has one.
+        positive : bool
+            For models that need weights >= 0.
+
+        Returns
+        -------
+        SimilarityPair
 
         Raises
         ------
@@ -55,7 +94,7 @@ class GraphViews(Views):
         return pair
 
 
-def neutral_weight(X, level=0.0):
+def neutral_weight(X, *, level=0.0):
     """Mean of the weights off the diagonal plus `level` standard deviations.
 
     Parameters
@@ -115,7 +154,7 @@ def paired_graphs(X, *, neutral=0.0, random_state=None):
     graphs = [check_similarity("X", one, np.float64, use_diagonal=False) for one in graphs]
     graphs = np.stack([one.toarray() if hasattr(one, "toarray") else one for one in graphs])
     n_objects = check_integer("objects of X", graphs.shape[1], 4)
-    shifted = graphs if neutral is None else graphs - neutral_weight(graphs, neutral)
+    shifted = graphs if neutral is None else graphs - neutral_weight(graphs, level=neutral)
     shifted = shifted * ~np.eye(n_objects, dtype=bool)
     words, rows = "same pairs of objects measured twice", np.arange(n_objects)
     if len(graphs) == 1:

@@ -31,6 +31,7 @@ def source(X, kind="table", name="made", **more):
     names = [f"o{i}" for i in range(len(X))]
     columns = [f"c{j}" for j in range(X.shape[1])] if kind == "table" else None
     data = pd.DataFrame(X, names, columns or names)
+    names = more.pop("objects", names)
     given = {
         "named": True,
         "columns": columns,

@@ -93,4 +93,4 @@ def test_neutral_weight_of_several_graphs_is_one():
     X, Y = graph(seed=1), graph(seed=2)
     off = ~np.eye(12, dtype=bool)
     both = np.concatenate([X[off], Y[off]])
-    assert neutral_weight([X, Y], 2.0) == pytest.approx(both.mean() + 2 * both.std())
+    assert neutral_weight([X, Y], level=2.0) == pytest.approx(both.mean() + 2 * both.std())
