@@ -1,14 +1,14 @@
-"""Answers to the assignments, for `test_assignments`: other right ways, wrong ones, and ones that are right in part.
+"""Answers to the assignments, for `test_assignments`: other right ways, and wrong ones.
 
-`ANSWERS[assignment][task]` is a dict of "right" (every test cell of the task passes), "wrong" (none passes) and
-"partial", pairs of the test cells that fail, separated by blanks, and an answer. An answer takes the place of the
-whole solution cell. The test itself adds answers that know the visible tests by heart.
+`ANSWERS[assignment][task]` is a dict of lists: "right" (every test cell of the task passes), "nothing" (none passes),
+"wrong" (at least one fails) and "partial", pairs of the test cells that fail, separated by blanks, and an answer. An
+answer takes the place of the whole solution cell. The test adds answers that know the visible tests by heart.
 """
 
 ANNEALING = {
     "task-1": {
         "right": ["def entropy_bits(p):\n    return sum(x * np.log2(1 / x) for x in p if x > 0)"],
-        "wrong": ["def entropy_bits(p):\n    p = np.array(p)[np.array(p) > 0]\n    return -(p @ np.log(p))"],
+        "nothing": ["def entropy_bits(p):\n    p = np.array(p)[np.array(p) > 0]\n    return -(p @ np.log(p))"],
         "partial": [("test-1-edge", "def entropy_bits(p):\n    return -(np.array(p) * np.log2(p)).sum()")],
     },
     "task-2": {
@@ -20,7 +20,7 @@ def gibbs_distribution(costs, beta):
     return [weight / sum(weights) for weight in weights]
 """,
         ],
-        "wrong": ["def gibbs_distribution(costs, beta):\n    return np.full(len(costs), 1 / len(costs))"],
+        "nothing": ["def gibbs_distribution(costs, beta):\n    return np.full(len(costs), 1 / len(costs))"],
         "partial": [
             (
                 "test-2-edge",
@@ -38,7 +38,7 @@ def thermodynamics(costs, beta):
     return [nats - beta * (p * costs).sum(), (p * costs).sum(), nats]
 """
         ],
-        "wrong": [
+        "nothing": [
             """
 def thermodynamics(costs, beta):
     costs = np.asarray(costs, float)
@@ -65,7 +65,7 @@ def thermodynamics(costs, beta):
             "    rows = [((centroids - x) ** 2).sum(axis=1) for x in X]\n"
             "    return [gibbs_distribution(row, beta) for row in rows]"
         ],
-        "wrong": [  # distances instead of their squares
+        "nothing": [  # distances instead of their squares
             "def assignment_probabilities(X, centroids, beta):\n"
             "    h = np.sqrt(((X[:, None] - centroids) ** 2).sum(axis=2))\n"
             "    return np.array([gibbs_distribution(row, beta) for row in h])"
@@ -89,7 +89,7 @@ def new_centroids(X, P, old):
     return new
 """
         ],
-        "wrong": ["def new_centroids(X, P, old):\n    return P.T @ X / len(X)"],
+        "nothing": ["def new_centroids(X, P, old):\n    return P.T @ X / len(X)"],
         "partial": [
             ("test-5-edge", "def new_centroids(X, P, old):\n    return P.T @ X / P.sum(axis=0)[:, None]"),
             (  # right numbers, written over what was given
@@ -121,7 +121,7 @@ def anneal(X, n_clusters, betas, rng):
     return out
 """
         ],
-        "wrong": [
+        "nothing": [
             # the cold end alone
             """
 def anneal(X, n_clusters, betas, rng):
@@ -168,7 +168,7 @@ def measured_split(X, betas, path):
     return min(apart, default=np.inf)
 """
         ],
-        "wrong": [  # a sample's covariance (N - 1), and the first step
+        "nothing": [  # a sample's covariance (N - 1), and the first step
             """
 def first_split(X):
     return 0.5 / np.linalg.eigvalsh(np.cov(X.T).reshape(X.shape[1], -1))[-1]
@@ -210,7 +210,7 @@ def binary_information(delta, betas):
     return J
 """
         ],
-        "wrong": [  # one side only
+        "nothing": [  # one side only
             "def binary_information(delta, betas):\n"
             "    p = 1 / (1 + np.exp(-betas))\n"
             "    return 1 + (1 - delta) * np.log2(p) + delta * (np.log2(p) - betas / np.log(2))"
@@ -238,7 +238,7 @@ def code_capacity(K, delta):
     return max(J)
 """
         ],
-        "wrong": [  # natural logarithms
+        "nothing": [  # natural logarithms
             "def code_capacity(K, delta):\n"
             "    return np.log(K) + (1 - delta) * np.log(1 - delta) + delta * np.log(delta / (K - 1))"
         ],
@@ -258,7 +258,7 @@ def assignment_table(word, K, beta):
     return [[p if k == symbol else (1 - p) / (K - 1) for k in range(K)] for symbol in word]
 """
         ],
-        "wrong": ["def assignment_table(word, K, beta):\n    return np.eye(K)[word]"],
+        "nothing": ["def assignment_table(word, K, beta):\n    return np.eye(K)[word]"],
     },
     "task-4": {
         "right": [
@@ -271,7 +271,7 @@ def log2_overlap(h1, h2, beta):
     return found
 """
         ],
-        "wrong": [
+        "nothing": [
             # without the two sums that make probabilities of weights
             "def log2_overlap(h1, h2, beta):\n    return np.logaddexp.reduce(-beta * (h1 + h2), axis=1) / np.log(2)"
         ],
@@ -293,7 +293,7 @@ def best_renaming(P1, P2):
     return max(orders, key=lambda order: sum(overlap[k, l] for k, l in enumerate(order)))
 """
         ],
-        "wrong": [  # the renaming of the first run
+        "nothing": [  # the renaming of the first run
             "def best_renaming(P1, P2):\n    return linear_sum_assignment(P2.T @ P1, maximize=True)[1]"
         ],
         "partial": [
@@ -323,7 +323,7 @@ def capacity(path1, path2):
     return [max(best[0], 0), best[1]]
 """
         ],
-        "wrong": [  # clusters are not renamed, and H is that of equal ones
+        "nothing": [  # clusters are not renamed, and H is that of equal ones
             """
 def capacity(path1, path2):
     J = np.log2((path1 * path2).sum(axis=2)).mean(axis=1) + np.log2(path1.shape[2])
@@ -369,7 +369,7 @@ def disagreement(labels, X):
     return cost
 """
         ],
-        "wrong": [  # every pair twice
+        "nothing": [  # every pair twice
             "def disagreement(labels, X):\n"
             "    same = np.equal.outer(labels, labels)\n"
             "    return (abs(X) * (same == (X < 0))).sum()"
@@ -401,7 +401,7 @@ def mean_field_sweep(X, Q, beta):
     return new
 """
         ],
-        "wrong": [  # all objects at once, from the old probabilities
+        "nothing": [  # all objects at once, from the old probabilities
             """
 def mean_field_sweep(X, Q, beta):
     scores = beta * (X - np.diag(np.diag(X))) @ Q
@@ -436,7 +436,7 @@ def together(X, n_clusters, beta):
     return (found / Z).tolist()
 """
         ],
-        "wrong": [  # forgets the weights
+        "nothing": [  # forgets the weights
             "def together(X, n_clusters, beta):\n    return np.where(np.eye(len(X)), 1, 1 / n_clusters)"
         ],
     },
@@ -450,7 +450,7 @@ def largest_noise(n_objects, n_groups, complexity):
     return 0
 """
         ],
-        "wrong": [
+        "nothing": [
             "def largest_noise(n_objects, n_groups, complexity):\n"
             "    return 1 - n_groups / (2 - 2 * complexity) / np.sqrt(n_objects)"
         ],
@@ -464,7 +464,7 @@ def graph_capacity(graphs, n_clusters, seed):
     return gc.select_n_clusters(model, *graphs, [n_clusters], **words).capacities[0]
 """
         ],
-        "wrong": ["def graph_capacity(graphs, n_clusters, seed):\n    return np.log2(n_clusters)"],
+        "nothing": ["def graph_capacity(graphs, n_clusters, seed):\n    return np.log2(n_clusters)"],
         "partial": [
             (  # agreement of a graph with itself
                 "test-5-null",
@@ -485,7 +485,7 @@ def choose(offered, capacities, tolerance):
             return k
 """
         ],
-        "wrong": ["def choose(offered, capacities, tolerance):\n    return offered[int(np.argmax(capacities))]"],
+        "nothing": ["def choose(offered, capacities, tolerance):\n    return offered[int(np.argmax(capacities))]"],
         "partial": [
             (  # the first offered one, not the smallest
                 "test-6-edge",
@@ -507,7 +507,7 @@ def equal_cost_shift(X, one, other):
     return (a - b) / (m - n) if m != n else float("nan")
 """
         ],
-        "wrong": [  # the sign
+        "nothing": [  # the sign
             """
 def equal_cost_shift(X, one, other):
     m, n = (np.triu(np.equal.outer(labels, labels), 1).sum() for labels in (one, other))
@@ -538,7 +538,7 @@ def transfer_cost(X2, centroids, M):
     return cost / len(X2)
 """
         ],
-        "wrong": [  # the mean over the table
+        "nothing": [  # the mean over the table
             "def transfer_cost(X2, centroids, M):\n    return (M * ((X2[:, None] - centroids) ** 2).sum(axis=2)).mean()"
         ],
     },
@@ -559,7 +559,7 @@ def nearest_object(X1, labels1, X2, n_clusters):
     return generative([labels1[i] for i in partners], n_clusters)
 """
         ],
-        "wrong": [
+        "nothing": [
             """
 def generative(labels1, n_clusters):
     return np.full((len(labels1), n_clusters), 1 / n_clusters)
@@ -603,7 +603,7 @@ def soft(X1, X2, centroids, factor):
     return rows
 """
         ],
-        "wrong": [  # the sum in place of the mean
+        "nothing": [  # the sum in place of the mean
             """
 def soft(X1, X2, centroids, factor):
     beta = factor / ((X1 - X1.mean(axis=0)) ** 2).sum()
@@ -632,7 +632,7 @@ def optimism(n_objects, n_clusters, n_features, variance):
     return (n_features * variance + error) - (n_features * variance - error)
 """
         ],
-        "wrong": [
+        "nothing": [
             "def optimism(n_objects, n_clusters, n_features, variance):\n"
             "    return n_clusters * n_features * variance / n_objects"
         ],
@@ -651,7 +651,7 @@ def transfer_curves(X1, X2, offered, seed):
     return [first, second]
 """
         ],
-        "wrong": [  # the cost on the old data
+        "nothing": [  # the cost on the old data
             """
 def transfer_curves(X1, X2, offered, seed):
     fits = [KMeans(k, n_init=5, random_state=seed).fit(X1) for k in offered]
@@ -682,7 +682,7 @@ def mixture_bic(mixture, X):
     return free * np.log(n) - 2 * mixture.score(X) * n
 """
         ],
-        "wrong": [
+        "nothing": [
             "def mixture_bic(mixture, X):\n    return mixture.bic(X)",  # objects without it are handed over
             "def mixture_bic(mixture, X):\n    return -2 * mixture.score(X) + np.log(len(X))",
         ],
@@ -705,7 +705,7 @@ def share_right(noise, n_objects, n_draws, rng):
     return np.mean(transfer), np.mean(bic)
 """
         ],
-        "wrong": [
+        "nothing": [
             # what the figure of somebody else shows
             "def share_right(noise, n_objects, n_draws, rng):\n    return float(noise < 0.5), float(noise < 0.3)",
             """

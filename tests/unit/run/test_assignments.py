@@ -41,14 +41,15 @@ def released(cell):
 
 
 def tasks(notebook):
-    """Pairs of a solution cell of code and the test cells that follow it."""
+    """Pairs of a solution cell of code and the cells of code that follow it, up to its last test."""
     found = []
     for cell in notebook.cells:
         if cell.cell_type == "code" and grader(cell)["solution"]:
             found.append((cell, []))
-        elif cell.cell_type == "code" and grader(cell)["grade"]:
+        elif cell.cell_type == "code" and found:
             found[-1][1].append(cell)
-    return found
+    last = [max((n for n, cell in enumerate(cells) if grader(cell)["grade"]), default=-1) for _, cells in found]
+    return [(solution, cells[: n + 1]) for (solution, cells), n in zip(found, last, strict=True)]
 
 
 def functions(source):
@@ -91,12 +92,14 @@ def faults(notebook, number):
     names = Counter(grader(cell).get("grade_id") for cell in cells if "nbgrader" in cell.metadata)
     found += [f"{name} is the name of {n} cells" for name, n in names.items() if n > 1]
     mine = {cell.id: functions(cell.source) for cell, _ in tasks(notebook)}
-    for cell, tests in tasks(notebook):
-        if not tests:
+    if not grader(next(cell for cell in cells if cell.cell_type == "code"))["locked"]:
+        found.append("the first cell of code is not locked")
+    for cell, following in tasks(notebook):
+        if not following:
             found.append(f"{cell.id} has no test")
         found += [f"{f.name} has no docstring" for f in mine[cell.id] if ast.get_docstring(f) is None]
         others = {f.name for task in mine if task != cell.id for f in mine[task]}
-        for test in tests:  # who is stuck in one task must not lose the points of the next
+        for test in following:  # who is stuck in one task must not lose the points of the next
             used = {node.id for node in ast.walk(ast.parse(test.source)) if isinstance(node, ast.Name)}
             found += [f"{test.id} needs {name} of another task" for name in sorted(used & others)]
     for cell, kind in zip(cells, kinds, strict=True):
@@ -121,8 +124,6 @@ def _faults_of_cell(cell, kind):
     meta = cell.metadata.get("nbgrader")
     if meta and (meta["grade_id"] != cell.id or meta["schema_version"] != 3 or meta["locked"] == meta["solution"]):
         yield f"{cell.id}: its metadata are {dict(meta)}"
-    if cell.cell_type == "code" and not meta:
-        yield f"{cell.id} is not locked"
 
 
 @pytest.mark.parametrize("path", ASSIGNMENTS, ids=lambda path: path.stem)
@@ -161,7 +162,7 @@ MUTATIONS = {
     "test-3: its metadata": _set("test-3", locked=False),
     "task-2: its metadata": _set("task-2", schema_version=2),
     "saved with outputs": lambda cells: cells["task-3"].update(execution_count=3),
-    "figure is not locked": lambda cells: cells["figure"].metadata.pop("nbgrader"),
+    "first cell of code is not locked": lambda cells: cells["imports"].metadata.pop("nbgrader"),
     "no cell draws": lambda cells: cells["figure"].metadata.pop("nbgrader"),
 }
 
@@ -187,71 +188,82 @@ def test_the_released_version_is_that_of_nbgrader(path):
 # Answers
 
 
-def run(source, namespace, name="cell"):
-    """Run a cell; what nbgrader would see as a fault, or None."""
-    body, errors, last = ast.parse(source).body, io.StringIO(), None
+def run(cell, namespace, source=None):
+    """Run a cell, or another source in its place; what went wrong, or None. In test cells that is more than errors."""
+    body, errors, last = ast.parse(cell.source if source is None else source).body, io.StringIO(), None
     if body and isinstance(body[-1], ast.Expr):
         last = ast.Expression(body.pop().value)
     try:
         with contextlib.redirect_stderr(errors):
-            exec(compile(ast.Module(body, []), name, "exec"), namespace)
-            value = None if last is None else eval(compile(last, name, "eval"), namespace)
+            exec(compile(ast.Module(body, []), cell.id, "exec"), namespace)
+            value = None if last is None else eval(compile(last, cell.id, "eval"), namespace)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    return errors.getvalue() or (None if value is None else f"it shows {value!r}")
+    if grader(cell)["grade"]:
+        return errors.getvalue() or (None if value is None else f"it shows {value!r}")
+    return None
 
 
-def failing(answer, tests, namespace):
+def failing(solution, answer, following, namespace):
     """Dict of test cell -> fault, for an answer in the place of a solution cell."""
     trial = dict(namespace)
-    broken = run(answer, trial)
-    found = {cell.id: run(cell.source, trial, cell.id) or broken for cell in tests}
-    return {name: fault for name, fault in found.items() if fault}
+    broken = run(solution, trial, answer)
+    found = {cell.id: run(cell, trial) or broken for cell in following}
+    return {cell.id: found[cell.id] for cell in following if grader(cell)["grade"] and found[cell.id]}
 
 
-def by_heart(solution, tests, namespace):
+def called(*arguments):
+    """What tells one call from another."""
+    try:
+        return pickle.dumps(arguments)
+    except (pickle.PicklingError, AttributeError):  # a function without a name
+        return re.sub(r" at 0x\w+", "", repr(arguments))
+
+
+def by_heart(solution, following, namespace):
     """A namespace whose functions know what the visible tests ask for, and answer everything else with it, too."""
-    names = [function.name for function in functions(solution)]
-    memory = {name: {} for name in names}
+    names = [function.name for function in functions(solution.source)]
+    memory, model = {name: {} for name in names}, dict(namespace)
+    run(solution, model)
 
     def recorder(name):
         def record(*args, **words):
-            key = pickle.dumps((args, words))
-            return memory[name].setdefault(key, namespace[name](*args, **words))
+            key = called(args, words)
+            return memory[name].setdefault(key, model[name](*args, **words))
 
         return record
 
     def replay(name):
         first = next(iter(memory[name].values()), None)
-        return lambda *args, **words: memory[name].get(pickle.dumps((args, words)), first)
+        return lambda *args, **words: memory[name].get(called(args, words), first)
 
     recorded = namespace | {name: recorder(name) for name in names}
-    assert [run(released(cell), recorded, cell.id) for cell in tests] == [None] * len(tests)
+    assert [fault for cell in following if (fault := run(cell, recorded, released(cell)))] == []
     return namespace | {name: replay(name) for name in names}
 
 
 def disagreements(notebook, answers):
     """Run the cells in order, and try every answer at its place: a list of (task, kind, number, failing tests)."""
-    found, namespace, given = [], {}, tasks(notebook)
-    for cell in notebook.cells:
-        if cell.cell_type == "code" and (fault := run(cell.source, namespace, cell.id)):
+    found, namespace, given = [], {}, {cell.id: following for cell, following in tasks(notebook)}
+    for cell in [cell for cell in notebook.cells if cell.cell_type == "code"]:
+        following, tried = given.get(cell.id, []), answers.get(cell.id, {})
+        if following:
+            every = {test.id for test in following if grader(test)["grade"]}
+            parrot = by_heart(cell, following, namespace)
+            trials = [("untouched", 0, [every], released(cell), namespace), ("by heart", 0, [every], "", parrot)]
+            for kind, wanted in {"right": [set()], "nothing": [every], "wrong": None, "partial": None}.items():
+                for n, answer in enumerate(tried.get(kind, [])):
+                    due, source = ([{*answer[0].split()}], answer[1]) if kind == "partial" else (wanted, answer)
+                    trials.append((kind, n, due, source, namespace))
+            for kind, number, wanted, source, start in trials:
+                faulty = failing(cell, source, following, start)
+                if not faulty if wanted is None else faulty.keys() not in wanted:
+                    found.append((cell.id, kind, number, faulty))
+            start = dict(parrot)
+            if bad := [fault for test in following if (fault := run(test, start, released(test)))]:
+                found.append((cell.id, "by heart, visible tests", 0, bad))
+        if fault := run(cell, namespace):
             found.append((cell.id, "as it stands", 0, fault))
-        for solution, tests in given:
-            if cell is not solution:
-                continue
-            every, tried = {test.id for test in tests}, answers.get(solution.id, {})
-            trials = [("untouched", 0, every, released(solution))]
-            trials += [("right", n, set(), answer) for n, answer in enumerate(tried.get("right", []))]
-            trials += [("wrong", n, every, answer) for n, answer in enumerate(tried.get("wrong", []))]
-            trials += [("partial", n, {*names.split()}, a) for n, (names, a) in enumerate(tried.get("partial", []))]
-            for kind, number, wanted, answer in trials:
-                if (faulty := failing(answer, tests, namespace)).keys() != wanted:
-                    found.append((solution.id, kind, number, faulty))
-            parrot = by_heart(solution.source, tests, namespace)
-            if bad := [fault for test in tests if (fault := run(released(test), parrot, test.id))]:
-                found.append((solution.id, "by heart, visible tests", 0, bad))
-            if len(failing("", tests, parrot)) < len(tests):
-                found.append((solution.id, "by heart", 0, failing("", tests, parrot)))
     return found
 
 
@@ -269,7 +281,7 @@ def quiet():
 def test_tests_tell_right_answers_from_wrong_ones(path, quiet):
     notebook, answers = nbformat.read(path, 4), ANSWERS[path.stem]
     assert answers.keys() == {cell.id for cell, _ in tasks(notebook)}
-    assert all(answer["right"] and answer["wrong"] for answer in answers.values())
+    assert all(answer["right"] and answer.keys() & {"nothing", "wrong"} for answer in answers.values())
     assert disagreements(notebook, answers) == []
 
 
@@ -279,5 +291,18 @@ def test_another_student_who_is_right_gets_every_point(path, quiet):
     notebook, namespace = nbformat.read(path, 4), {}
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            source = ANSWERS[path.stem][cell.id]["right"][-1] if grader(cell)["solution"] else cell.source
-            assert run(source, namespace, cell.id) is None
+            source = ANSWERS[path.stem][cell.id]["right"][-1] if grader(cell)["solution"] else None
+            assert run(cell, namespace, source) is None
+
+
+def test_an_assignment_without_hidden_tests_or_with_exchanged_answers_is_found(quiet):
+    notebook = nbformat.read(ASSIGNMENTS[0], 4)
+    first = ANSWERS[ASSIGNMENTS[0].stem]["task-1"]
+    right, (wrong,) = first["right"][0], first["nothing"]
+    answers = {"right": [wrong], "nothing": [right], "wrong": [right], "partial": [("test-1", right)]}
+    expected = [("task-1", kind) for kind in answers]
+    for cell, following in tasks(notebook):
+        expected.append((cell.id, "by heart"))
+        for test in following:
+            test.source = released(test)
+    assert sorted((task, kind) for task, kind, *_ in disagreements(notebook, {"task-1": answers})) == sorted(expected)
