@@ -184,6 +184,7 @@ OF_NO_ROOM = {  # tests of more than a room
     "test_run_py.py": "run.py, which is no part of the package",
     "test_toy_model.py": "a model of one's own in all wings",
     "models/test_contract.py": "all models",
+    "run/test_assignments.py": "the assignments",
     "run/test_notebook_parameters.py": "notebooks",
     "run/test_notebook_series.py": "notebook 15",
     "run/test_notebook_text.py": "notebook 23",
