@@ -20,11 +20,13 @@ from gencap.trajectory import Trajectory, beta_grid
 from gencap.validation import keys
 from gencap.validation.evaluation import evaluate
 from gencap.validation.nulls import (
+    NULLS,
     CapacityNull,
     _copula,
     capacity_null,
     gaussian_table,
     matched_table,
+    null_graphs,
     permuted_table,
 )
 from gencap.views.protocols import interleave, random_split
@@ -666,3 +668,81 @@ def test_arrays_per_object_stay_with_their_objects(tmp_path, monkeypatch):
     one = calls["null"](per_object={"weight": weight}, folder=tmp_path)
     calls["null"](per_object={"weight": weight + 1}, folder=tmp_path)
     assert len(list(tmp_path.iterdir())) == 4 and one.null.shape == (1, 1)
+
+
+# Graphs ---------------------------------------------------------------------------------------------------------------
+
+
+def planted(n_objects=48, seed=0):
+    """A graph of weights 0 and 1 with four groups."""
+    rng, labels = np.random.default_rng(seed), np.arange(n_objects) % 4
+    X = np.triu(rng.random((n_objects, n_objects)) < np.where(labels[:, None] == labels, 0.8, 0.1), 1).astype(float)
+    return X + X.T
+
+
+@pytest.mark.parametrize("null", list(NULLS))
+def test_a_null_graph_is_one_without_groups(null):
+    X = planted()
+    made = null_graphs([X], null, random_state=0)
+    assert made.shape == (1, 48, 48) and np.array_equal(made[0], made[0].T) and not made[0].diagonal().any()
+    model = gc.CorrelationClustering(4, random_state=0)
+    bits = [
+        gc.evaluate(model, gc.paired_graphs(Y, neutral=0.5, random_state=1).similarities()).value for Y in (X, made[0])
+    ]
+    assert bits[0] > 1.5 and bits[1] < 0.6
+    assert np.array_equal(made, null_graphs([X], null, random_state=0))
+    assert not np.array_equal(made, null_graphs([X], null, random_state=1))
+
+
+@pytest.mark.parametrize("null", ["permuted", "matched"])
+def test_weights_are_kept_exactly(null):
+    rng = np.random.default_rng(0)
+    graphs = [A + A.T for A in rng.gamma(0.5, size=(2, 20, 20))]
+    pairs = np.triu_indices(20, 1)
+    for X, made in zip(graphs, null_graphs(graphs, null, random_state=3), strict=True):
+        assert np.array_equal(np.sort(made[pairs]), np.sort(X[pairs]))
+
+
+@pytest.mark.parametrize("null", list(NULLS))
+def test_two_measurements_stay_as_alike_as_they_are(null):
+    rng = np.random.default_rng(1)
+    A, E = (B + B.T for B in rng.normal(size=(2, 60, 60)))
+    pairs, graphs = np.triu_indices(60, 1), [A, A + 0.7 * E]
+    before = np.corrcoef(*(X[pairs] for X in graphs))[0, 1]
+    after = np.mean(
+        [np.corrcoef(*(X[pairs] for X in null_graphs(graphs, null, random_state=s)))[0, 1] for s in range(5)]
+    )
+    assert after == pytest.approx(before, abs=0.03)
+
+
+def test_the_gaussian_null_turns_all_measurements_alike():
+    """A rotation is linear, and one that keeps the vector of ones keeps the sum of all weights."""
+    X, Y = planted(16), planted(16, seed=1)
+    turned = null_graphs([X, Y, X + Y], "gaussian", random_state=0)
+    np.testing.assert_allclose(turned[0] + turned[1], turned[2], atol=1e-9)
+    np.testing.assert_allclose(turned.sum(axis=(1, 2)), [X.sum(), Y.sum(), X.sum() + Y.sum()])
+    assert np.abs(turned[0] - X).max() > 0.5
+
+
+@pytest.mark.filterwarnings("ignore::gencap.models.similarity.RestartWarning")
+def test_p_values_of_graphs_without_groups_are_even():
+    """30 graphs of independent weights, four null graphs each: p <= .2 for six of them, sd 2.2."""
+    model, p = gc.CorrelationClustering(3, random_state=0, n_init=1), []
+
+    def bits(X, state):
+        return gc.evaluate(model, gc.paired_graphs(X, random_state=state).similarities()).value
+
+    for seed in range(30):
+        A = np.random.default_rng(seed).normal(size=(14, 14))
+        null = [bits(null_graphs([A + A.T], "matched", random_state=100 * seed + r)[0], r) for r in range(4)]
+        p.append((1 + np.sum(np.array(null) >= bits(A + A.T, 9) - 1e-9)) / 5)
+    assert 0 < np.sum(np.array(p) <= 0.2) <= 12 and np.sum(np.array(p) <= 0.6) >= 6
+
+
+@pytest.mark.parametrize(
+    ("graphs", "null", "words"),
+    [([np.eye(4)], "other", "null='other' is not one of"), ([np.arange(16.0).reshape(4, 4)], "matched", "symmetric")],
+)
+def test_null_graphs_refuse(graphs, null, words):
+    with pytest.raises(ValueError, match=words):
+        null_graphs(graphs, null)
