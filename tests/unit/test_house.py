@@ -185,6 +185,7 @@ OF_NO_ROOM = {  # tests of more than a room
     "test_toy_model.py": "a model of one's own in all wings",
     "models/test_contract.py": "all models",
     "run/test_assignments.py": "the assignments",
+    "run/test_errata.py": "lesson 29 and its ledger",
     "run/test_notebook_parameters.py": "notebooks",
     "run/test_notebook_series.py": "notebook 15",
     "run/test_notebook_text.py": "notebook 23",
