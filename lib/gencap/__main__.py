@@ -128,11 +128,14 @@ def _course(what, names, out, cell_seconds, memory, jobs):
     if not names:
         raise runner.ParameterError("the folder of submissions is missing: gencap course grade FOLDER [NAME ...]")
     grades, totals, new, others = course.grade(names[0], names[1:], *settings)
-    print(totals.to_string(na_rep="", float_format="{:g}".format))
+    short = totals.rename(columns=lambda name: name.split("_")[0])
+    print(short.to_string(na_rep="", float_format="{:g}".format))
     print("; ".join(f"{what} {count}" for what, count in grades["what_happened"].value_counts().items()))
     broken = grades[grades["what_happened"] == "broken file"].drop_duplicates(["student", "assignment"])
     lines = [f"broken file: {row.student}, {row.assignment}: {row.message}" for row in broken.itertuples()]
     lines += [f"not graded, no such assignment: {path}" for path in others]
+    if wait := grades["points"].isna().sum():
+        lines += [f"{wait} answers wait for points in {Path(out) / 'by_hand.csv'}"]
     print(*lines, f"{new} graded now; {Path(out) / 'grades.csv'}, {Path(out) / 'totals.csv'}", sep="\n")
 
 

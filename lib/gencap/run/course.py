@@ -11,6 +11,8 @@ were interrupted or ended a kernel. What a cell did the first time counts. A tes
 
 Points are nbgrader's: all if a test cell raises nothing, or the number that is its last value. Other than there what
 a test writes to stderr costs nothing, a NumPy number is a number, and one outside of 0 to the most points is worth 0.
+A text that somebody has to read is listed in by_hand.csv; the points and the comment that are written there count as
+long as the text stays the same.
 """
 
 import contextlib
@@ -40,6 +42,7 @@ from .saving import page
 PATIENCE = 10  # seconds for a kernel to answer an interrupt, and for what it wrote to arrive
 RESERVED = 2e9  # bytes of addresses that a kernel with numba and threads takes beyond the memory that it uses
 MOST_WRITTEN = 500_000  # characters that are kept of what a cell writes, pictures included
+STUB = "YOUR ANSWER HERE"  # what nbgrader puts in place of a text
 NOT_RUN = ("not run", "")
 COLUMNS = ["student", "assignment", "cell", "points", "max_points", "what_happened", "message"]
 
@@ -86,8 +89,7 @@ def _run(notebook, folder, seconds, memory):
     code = [n for n, cell in enumerate(notebook.cells) if cell.cell_type == "code" and cell.source.strip()]
     options = {"client": _Client, "allow_errors": True, "timeout_func": lambda _: seconds, "interrupt_on_timeout": True}
     options |= {"error_on_timeout": {"ename": "CellTimeoutError", "evalue": "", "traceback": []}}
-    options |= {"iopub_timeout": PATIENCE, "store_widget_state": False, "coalesce_streams": True}
-    options |= {"shutdown_kernel": "immediate"}
+    options |= {"iopub_timeout": PATIENCE, "store_widget_state": False, "shutdown_kernel": "immediate"}
     if os.name == "posix":
         limits = f"((r.RLIMIT_DATA, {memory * 1e9:.0f}), (r.RLIMIT_AS, {memory * 1e9 + RESERVED:.0f}))"
         line = f"(lambda r: [r.setrlimit(kind, (n, n)) for kind, n in {limits}])(__import__('resource'));"
@@ -127,20 +129,16 @@ def _name(cell):
 
 
 def _source(path):
-    """The source of an assignment, and the most points of its test cells: {name: points}."""
+    """The source of an assignment, and the most points of its graded cells: {name: points}."""
     from nbgrader.nbgraderformat import MetadataValidator
-    from nbgrader.utils import is_grade, is_solution
+    from nbgrader.utils import is_grade
 
     notebook = read_notebook(path)
     try:
         MetadataValidator().validate_nb(notebook)
-        tests = [cell for cell in notebook.cells if is_grade(cell)]
-        by_hand = [_name(cell) for cell in tests if is_solution(cell) or cell.cell_type != "code"]
-        if by_hand or not tests:
-            raise ValueError(f"graded by hand: {', '.join(by_hand)}; accepted are cells of tests, at least one")
-    except Exception as error:  # jsonschema's, nbgrader's, ours
+    except Exception as error:  # jsonschema's, nbgrader's
         raise ParameterError(f"{path.name}: {' '.join(str(error).split())[:300]}") from None
-    return notebook, {_name(cell): float(cell.metadata.nbgrader["points"]) for cell in tests}
+    return notebook, {_name(cell): float(cell.metadata.nbgrader["points"]) for cell in notebook.cells if is_grade(cell)}
 
 
 def _restored(source, submission):
@@ -172,14 +170,22 @@ def _restored(source, submission):
     return v4.new_notebook(cells=cells, nbformat_minor=4)
 
 
-def _rows(notebook, happened, tests, otherwise=NOT_RUN):
-    """A row of grades.csv for each test, without student and assignment."""
+def _rows(notebook, happened, most, otherwise=NOT_RUN):
+    """A row of grades.csv for each graded cell, without student and assignment; "answer" tells texts apart."""
     places, rows = {_name(cell): n for n, cell in enumerate(notebook.cells)}, []
-    for name, most in tests.items():
+    for name, points in most.items():
         what, message = happened.get(places.get(name), otherwise)
-        points = _points(notebook.cells[places[name]], most) if what == "passed" else 0.0
-        what = what if what != "passed" or points == most else "in part" if points else "failed"
-        rows.append({"cell": name, "points": points, "max_points": most, "what_happened": what, "message": message})
+        row = {"cell": name, "points": 0.0, "max_points": points, "answer": ""}
+        row |= {"what_happened": what, "message": message}
+        cell = notebook.cells[places[name]] if name in places else None
+        if cell and cell.metadata.nbgrader["solution"]:
+            row |= {"points": None, "what_happened": "by hand", "message": "", "answer": fingerprint(cell.source)}
+            if STUB in cell.source or not cell.source.strip():
+                row |= {"points": 0.0, "what_happened": "not answered"}
+        elif what == "passed":
+            row["points"] = got = _points(cell, points)
+            row["what_happened"] = "passed" if got == points else "in part" if got else "failed"
+        rows.append(row)
     return rows
 
 
@@ -200,7 +206,7 @@ def _write(path, notebook):
 
 def _grade(path, submission, kept, seconds, memory):
     """Grade a submission and keep it; False if it was graded before and nothing has changed since."""
-    source, tests = _source(path)
+    source, most = _source(path)
     notebook, happened, otherwise = v4.new_notebook(), {}, NOT_RUN
     try:
         files = [file for file in sorted(submission.parent.iterdir()) if file.is_file() and file.suffix != ".ipynb"]
@@ -218,7 +224,7 @@ def _grade(path, submission, kept, seconds, memory):
         otherwise = ("broken file", str(error).removeprefix(f"{submission} "))
     except Exception as error:  # the machine's or ours: the others go on, and this one is graded again the next time
         otherwise, key = ("not run", f"{type(error).__name__}: {error}"), None
-    notebook.metadata["gencap"] = {"key": key, "rows": _rows(notebook, happened, tests, otherwise)}
+    notebook.metadata["gencap"] = {"key": key, "rows": _rows(notebook, happened, most, otherwise)}
     _write(kept, notebook)
     return True
 
@@ -227,30 +233,31 @@ def _release(path, out, seconds, memory):
     """Release an assignment; return a line about it, and whether its source passed."""
     from nbgrader.preprocessors import ClearHiddenTests, ClearOutput, ClearSolutions, ComputeChecksums, LockCells
 
-    source, tests = _source(path)
+    source, most = _source(path)
     tried = _restored(source, source)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         happened = _run(tried, folder, seconds, memory)
-    rows = _rows(tried, happened, tests)
-    ends = {row["cell"]: (row["what_happened"], row["message"]) for row in rows}
-    ends |= {f"cell {n}": what for n, what in happened.items() if _name(tried.cells[n]) not in tests}
-    if faults := [f"{name} {what} {message}".rstrip() for name, (what, message) in ends.items() if what != "passed"]:
+    faults = [f"cell {n} {what} {message}".rstrip() for n, (what, message) in happened.items() if what != "passed"]
+    rows = _rows(tried, happened, most)
+    short = [row for row in rows if row["what_happened"] not in ("passed", "by hand")]
+    faults += [f"{row['cell']} {row['points']:g} of {row['max_points']:g} points" for row in short]
+    if faults:
         return f"{path.stem} is not released, its own solution does not pass: {'; '.join(faults)}", False
     for step in (ClearSolutions, ClearHiddenTests, LockCells, ClearOutput, ComputeChecksums):
         source, _ = step().preprocess(source, {})
     _write(out / "release" / path.stem / path.name, source)
-    return f"{path.stem}: {len(tests)} tests, {sum(tests.values()):g} points", True
+    by_hand = sum(row["max_points"] for row in rows if row["what_happened"] == "by hand")
+    words = f", {by_hand:g} of them by hand" if by_hand else ""
+    return f"{path.stem}: {len(most)} graded cells, {sum(most.values()):g} points{words}", True
 
 
-def _feedback(kept, to):
-    """Write the page of a graded notebook."""
+def _feedback(kept, to, table):
+    """Write the page of a graded notebook whose rows are given."""
     from nbgrader.preprocessors import ClearHiddenTests
 
-    notebook, hidden = nbformat.read(kept, 4), set()
-    rows = {row["cell"]: row for row in notebook.metadata.gencap["rows"]}
-    table = pd.DataFrame(rows.values(), columns=COLUMNS[2:])
+    notebook, hidden, rows = nbformat.read(kept, 4), set(), table.set_index("cell").to_dict("index")
     for cell in notebook.cells:
-        if row := rows.get(_name(cell)):
+        if (row := rows.get(_name(cell))) and cell.cell_type == "code":
             lines = cell.source.splitlines()
             ClearHiddenTests().preprocess_cell(cell, {}, 0)
             hidden |= {line.strip() for line in set(lines) - {*cell.source.splitlines()} if len(line.strip()) > 9}
@@ -258,7 +265,7 @@ def _feedback(kept, to):
             cell.outputs = [v4.new_output("stream", text=text.strip())]
     got, most = table[["points", "max_points"]].sum()
     title = f"<h1>{kept.stem}, {html.escape(kept.parent.name)}: {got:g} of {most:g} points</h1>"
-    shown = v4.new_output("display_data", {"text/html": title + table.to_html(index=False)})
+    shown = v4.new_output("display_data", {"text/html": title + table.to_html(index=False, na_rep="")})
     notebook.cells.insert(0, v4.new_code_cell(outputs=[shown], metadata={"transient": {"remove_source": True}}))
     for cell in notebook.cells:
         text = re.sub(r"\\u001b\[[0-9;]*m", "", json.dumps(cell.get("outputs", [])))
@@ -272,27 +279,36 @@ def _feedback(kept, to):
         stream.write(shown.encode("utf-8", "replace"))
 
 
-def _kept(out, names=()):
-    """The graded notebooks."""
-    kept = sorted(path for path in (out / "graded").glob("*/*.ipynb") if not names or path.stem in names)
-    if not kept:
-        raise ParameterError(f"nothing graded in {out}; gencap course grade comes first")
-    return kept
-
-
 def _sheets(out):
-    """Write grades.csv and totals.csv of all that is graded; return both tables."""
-    rows = []
-    for path in _kept(out):
-        known = {"student": path.parent.name, "assignment": path.stem}
-        rows += [known | row for row in nbformat.read(path, 4).metadata.gencap["rows"]]
-    grades = pd.DataFrame(rows, columns=COLUMNS)
-    grades["message"] = grades["message"].str.split().str.join(" ")
+    """Write grades.csv, totals.csv and by_hand.csv of all that is graded; return the first two tables."""
+    rows, path, keys = [], out / "by_hand.csv", ["student", "assignment", "cell", "answer"]
+    for kept in sorted((out / "graded").glob("*/*.ipynb")):
+        known = {"student": kept.parent.name, "assignment": kept.stem}
+        rows += [known | row for row in nbformat.read(kept, 4).metadata.gencap["rows"]]
+    if not rows:
+        raise ParameterError(f"nothing graded in {out}; gencap course grade comes first")
+    grades = pd.DataFrame(rows, columns=[*COLUMNS, "answer"])
+    waiting = grades["what_happened"] == "by hand"
+    hand = grades.loc[waiting, [*keys, "max_points"]].assign(points="", comment="").astype(str)
+    try:
+        if path.exists():  # what somebody has filled in stays, also for what is not here now
+            given = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+            hand = pd.concat([given, hand]).drop_duplicates(keys)
+        filled = grades.loc[waiting, keys].merge(hand, how="left", on=keys)
+        grades.loc[waiting, "points"] = pd.to_numeric(filled["points"]).to_numpy()
+        grades.loc[waiting, "message"] = filled["comment"].to_numpy()
+    except (KeyError, ValueError) as error:
+        raise ParameterError(f"{path}: {error}; accepted are its columns as they were written, and numbers") from None
+    grades["points"] = grades["points"].astype(float)
+    for row in grades[(grades["points"] < 0) | (grades["points"] > grades["max_points"])].itertuples():
+        raise ParameterError(f"{path}: {row.student}, {row.cell}: {row.points:g} of {row.max_points:g} points")
     sums = grades.groupby(["student", "assignment"])[["points", "max_points"]].sum().unstack()
     totals = sums["points"].copy()
     totals.loc["out of"] = sums["max_points"].max()
     totals["total"] = totals.sum(axis=1)
-    for name, table in (("grades", grades.set_index("student")), ("totals", totals)):
+    grades, line = grades[COLUMNS], grades["message"].str.split().str.join(" ")
+    sheets = {"grades": grades.assign(message=line).set_index("student"), "totals": totals}
+    for name, table in (sheets | {"by_hand": hand.set_index("student")}).items():
         with replacing(out / f"{name}.csv") as stream:
             stream.write(table.to_csv().encode("utf-8", "backslashreplace"))
     return grades, totals
@@ -338,7 +354,7 @@ def grade(folder, names=(), out="build/course", seconds=60, memory=2, jobs=2):
         lie beside a notebook lie beside it when it is run.
     names, out, seconds, memory, jobs
         As for `release`. The graded notebooks go to out/graded, the points of all of them to out/grades.csv (by cell)
-        and out/totals.csv.
+        and out/totals.csv, what has to be graded by hand to out/by_hand.csv.
 
     Returns
     -------
@@ -394,7 +410,10 @@ def feedback(names=(), out="build/course", jobs=2):
     ParameterError
         Nothing was graded.
     """
-    kept = _kept(Path(out).resolve(), names)
-    pages = [path.parents[2] / "feedback" / path.parent.name / f"{path.stem}.html" for path in kept]
-    map_with_bar(_feedback, [*zip(kept, pages, strict=True)], desc="pages", n_jobs=jobs)
-    return pages
+    out, calls = Path(out).resolve(), []
+    for (student, name), table in _sheets(out)[0].groupby(["student", "assignment"]):
+        if name in (names or [name]):
+            kept, to = out / "graded" / student / f"{name}.ipynb", out / "feedback" / student / f"{name}.html"
+            calls.append((kept, to, table[COLUMNS[2:]]))
+    map_with_bar(_feedback, calls, desc="pages", n_jobs=jobs)
+    return [to for _, to, _ in calls]
