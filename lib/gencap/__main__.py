@@ -135,7 +135,7 @@ def _course(what, names, out, cell_seconds, memory, jobs):
     lines = [f"broken file: {row.student}, {row.assignment}: {row.message}" for row in broken.itertuples()]
     lines += [f"not graded, no such assignment: {path}" for path in others]
     if wait := grades["points"].isna().sum():
-        lines += [f"{wait} answers wait for points in {Path(out) / 'by_hand.csv'}"]
+        lines += [f"texts without points yet: {wait}, in {Path(out) / 'by_hand.csv'}"]
     print(*lines, f"{new} graded now; {Path(out) / 'grades.csv'}, {Path(out) / 'totals.csv'}", sep="\n")
 
 

@@ -81,7 +81,8 @@ class _Client(NotebookClient):
             content["text"] = content["text"][:left]
         elif size > left:
             return None
-        return super().output(outs, msg, display_id, cell_index)
+        with contextlib.suppress(nbformat.ValidationError):  # no output at all by the notebook's format
+            return super().output(outs, msg, display_id, cell_index)
 
 
 def _run(notebook, folder, seconds, memory):
@@ -273,8 +274,12 @@ def _feedback(kept, to, table):
             text = text.replace(json.dumps(line)[1:-1], "(hidden)").replace(html.escape(line), "(hidden)")
         cell.update({"outputs": nbformat.from_dict(json.loads(text))} if cell.cell_type == "code" else {})
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        _write(Path(folder) / kept.name, notebook)
-        shown = page(Path(folder) / kept.name, folder)
+        for cells in (notebook.cells, notebook.cells[:1]):  # the table alone where a page cannot hold an output
+            notebook.cells = cells
+            _write(Path(folder) / kept.name, notebook)
+            with contextlib.suppress(Exception):
+                shown = page(Path(folder) / kept.name, folder)
+                break
     with replacing(to) as stream:
         stream.write(shown.encode("utf-8", "replace"))
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from html.parser import HTMLParser
+from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -97,6 +98,8 @@ def nothing_of_it(cells):
 
 
 DEAF = "while True:\n        try:\n            time.sleep(60)\n        except BaseException: pass"
+# What is no output at all, and an output that no page can show.
+ODD = "for kind in ('text/html', 'application/vnd.jupyter.widget-view+json'): display({kind: 5}, raw=True)"
 FULL, NO_MEAN = [2, 3, 2], [0, 3, 2]
 STUDENTS = {  # what is handed in, points of the three tests, what happened to them
     "perfect": ({}, FULL, ["passed"] * 3),
@@ -121,6 +124,7 @@ STUDENTS = {  # what is handed in, points of the three tests, what happened to t
     "exits": ({"mean": calls("sys.exit()")}, NO_MEAN, ["failed", "passed", "passed"]),
     "quits": ({"mean": calls("get_ipython().ask_exit()")}, NO_MEAN, ["kernel died", "passed", "passed"]),
     "warns": ({"mean": calls("print('watch out', file=sys.stderr)")}, FULL, ["passed"] * 3),
+    "odd": ({"mean": f"from IPython.display import display\n{ODD}\n{MEAN}"}, FULL, ["passed"] * 3),
     "edited": ({"mean": "def mean(x):\n    return 2", "change": edited}, NO_MEAN, ["failed", "passed", "passed"]),
     "own": ({"change": with_own_cells}, FULL, ["passed"] * 3),
     "empty_answer": ({"mean": ""}, NO_MEAN, ["failed", "passed", "passed"]),
@@ -232,7 +236,7 @@ def test_feedback_shows_points_and_no_hidden_test(graded, monkeypatch, capsys):
     for name, page in pages.items():
         assert f"{NAME}, {name}: {sum(STUDENTS[name][1]):g} of 7 points" in page
         assert not [line for line in ("mean([1, 2, 6])", "math.isclose(square") if line in page], name
-        assert ("mean([1, 3]) == 2" in page) == (STUDENTS[name][2][0] != "broken file")
+        assert ("mean([1, 3]) == 2" in page) == (STUDENTS[name][2][0] != "broken file" and name != "odd")
     assert "0 of 2 points, failed\nraised AssertionError: a mean of three" in pages["half"]
     assert "raised ValueError: assert mean([1, 3]) == 2" in pages["leaks"] and "(hidden)" in pages["leaks"]
     assert "1.5 of 2 points, in part" in pages["half"] and "its cell mean is there twice" in pages["twice"]
@@ -354,11 +358,11 @@ def test_texts_are_graded_by_hand(project, capsys):
     hand_in("001", "It is so.")
     hand_in("silent", course.STUB)
     said, points = essays()
-    assert "by hand 1; not answered 1" in said and "1 answers wait for points in" in said
+    assert "by hand 1; not answered 1" in said and "texts without points yet: 1, in" in said
     assert points == {"001": "", "silent": "0.0"} and len(table(project / "build/course", "by_hand")) == 1
     fill("2.5")
     said, points = essays()
-    assert "0 graded now" in said and "wait" not in said
+    assert "0 graded now" in said and "without points" not in said
     assert points == {"001": 2.5, "silent": 0}
     assert __main__.main(["course", "feedback", "--jobs", "1"]) == 0
     page = Text((project / "build/course/feedback/001" / f"{NAME}.html").read_text(encoding="utf-8")).text
@@ -442,3 +446,27 @@ def test_without_assignments(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(runner.ParameterError, match="accepted are none in"):
         course.assignments()
+
+
+ROOT = Path(__file__).parents[3]
+SYLLABUS = (ROOT / "COURSE.md").read_text(encoding="utf-8")
+WEEKS = [line.split("|") for line in SYLLABUS.splitlines() if re.match(r"\| \d", line)]
+
+
+def test_the_syllabus_names_lessons_with_their_minutes_and_explorers():
+    lessons = {path.name[:2]: path.read_text(encoding="utf-8") for path in (ROOT / "notebooks").glob("[0-9]*.ipynb")}
+    named = re.findall(r"\b(\d\d) \((\d+)\)", SYLLABUS)
+    assert len(named) > 40 and not [
+        pair for pair in named if not re.search(rf"Minutes\.\*\* {pair[1]}\b", lessons[pair[0]].replace("\\n", " "))
+    ]
+    assert [int(week[1]) for week in WEEKS] == [*range(1, 8), *range(1, 15)]
+    for explorer in re.findall(r"lesson (\d+)", " ".join(week[5] for week in WEEKS)):
+        assert "Explorer(" in lessons[f"{explorer:>02}"], explorer
+
+
+def test_the_syllabus_hands_out_every_assignment():
+    written = sorted(path.stem for path in (ROOT / "notebooks" / "assignments").glob("*.ipynb"))
+    if not written:
+        pytest.skip("no assignments here")
+    for weeks in (WEEKS[:7], WEEKS[7:]):
+        assert sorted(week[4].strip(" `") for week in weeks if week[4].strip()) == written
