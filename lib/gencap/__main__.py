@@ -120,6 +120,37 @@ def _data():
         print(f"{row.name:24} {row.state:14} {row.path or f'{row.file}, from {row.home}'}")
 
 
+def _course(what, names, out, cell_seconds, memory, jobs):
+    """Release assignments, grade submissions, or write pages of feedback (for lecturers)."""
+    require("course", "nbgrader")
+    from gencap.run import course
+
+    if not (cell_seconds >= 1 and 0.5 <= memory < 1e6):
+        given = f"{cell_seconds:g} and {memory:g} are given"
+        raise runner.ParameterError(f"--cell-seconds, --memory: {given}; accepted are 1 or more s, 0.5 or more GB")
+    jobs = int(jobs or 2)
+    settings = (out, cell_seconds, memory, jobs)
+    if what == "feedback":
+        return print(*course.feedback(names, out, jobs), sep="\n")
+    if what == "release":
+        lines, passed = zip(*course.release(names, *settings), strict=True)
+        print(*lines, sep="\n")
+        return int(not all(passed))
+    if not names:
+        raise runner.ParameterError("the folder of submissions is missing: gencap course grade FOLDER [NAME ...]")
+    grades, totals, new, others = course.grade(names[0], names[1:], *settings)
+    short = totals.rename(columns=lambda name: name.split("_")[0])
+    print(short.to_string(na_rep="", float_format="{:g}".format))
+    print("; ".join(f"{what} {count}" for what, count in grades["what_happened"].value_counts().items()))
+    broken = grades[grades["what_happened"] == "broken file"].drop_duplicates(["student", "assignment"])
+    lines = [f"broken file: {row.student}, {row.assignment}: {row.message}" for row in broken.itertuples()]
+    lines += [f"not graded, no such assignment: {path}" for path in others]
+    if wait := grades["points"].isna().sum():
+        lines += [f"texts without points yet: {wait}, in {Path(out) / 'by_hand.csv'}"]
+    print(*lines, f"{new} graded now; {Path(out) / 'grades.csv'}, {Path(out) / 'totals.csv'}", sep="\n")
+
+
+JOBS = {"choices": [*map(str, range(1, 33))], "metavar": "N", "help": "how many at a time (default: 2)"}
 COMMANDS = {  # what a command does is its docstring
     _run: {
         "notebook": {"type": Path},
@@ -129,7 +160,7 @@ COMMANDS = {  # what a command does is its docstring
     },
     _all: {
         "--profile": {"choices": ("quick", "full"), "default": "quick"},
-        "--jobs": {"choices": [*map(str, range(1, 33))], "metavar": "N", "help": "notebooks at a time (default: 2)"},
+        "--jobs": JOBS,
     },
     _own: {
         "data": {"help": "table, similarity or distance matrix, or list of edges"},
@@ -163,6 +194,14 @@ COMMANDS = {  # what a command does is its docstring
         },
     },
     _save: {"notebooks": {"type": Path, "nargs": "+", "metavar": "notebook"}},
+    _course: {
+        "what": {"choices": ("release", "grade", "feedback")},
+        "names": {"nargs": "*", "metavar": "NAME", "help": "assignments (default: all); grade: FOLDER comes first"},
+        "--out": {"default": "build/course", "metavar": "FOLDER"},
+        "--cell-seconds": {"type": float, "default": 60, "metavar": "S", "help": "limit of a cell (default: 60)"},
+        "--memory": {"type": float, "default": 2, "metavar": "GB", "help": "limit of a cell (default: 2; on Linux)"},
+        "--jobs": JOBS,
+    },
     **dict.fromkeys((_keep, _report, _data), {}),
 }
 

@@ -12,6 +12,8 @@ from pathlib import Path
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 UTF8 = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8"}  # of pipes and files, whatever the system's code page
 
+QUIET = logging.Logger("", logging.CRITICAL + 1)
+
 
 @contextmanager
 def _interrupted_after():
@@ -26,11 +28,69 @@ def _interrupted_after():
         raise KeyboardInterrupt
 
 
-def execute(notebook, folder, environment, progress=None):
-    """Execute a notebook's cells in a kernel of this Python and put the outputs into it.
+@contextmanager
+def running_kernel(notebook, folder, environment, client=None, **options):
+    """A kernel of this Python for a notebook's cells; it and what it started end with the block.
 
     The kernel's environment is `environment` with one thread and UTF-8, an absolute GENCAP_DATA, and without what
     belongs to the user's own sessions: MPLBACKEND, PYTHONSTARTUP, the IPython profile with its start-up files.
+
+    Parameters
+    ----------
+    notebook : nbformat.NotebookNode
+    folder : path
+        Where the cells run.
+    environment : mapping
+    client : class, optional
+        By default nbclient's NotebookClient.
+    **options
+        For the client.
+
+    Yields
+    ------
+    nbclient.NotebookClient
+        With it the block executes cells. What is raised in the block has, as `last_words`, the last lines that the
+        kernel wrote, and of a dead one its exit status.
+    """
+    from jupyter_client.kernelspec import KernelSpecManager
+    from nbclient import NotebookClient
+    from nbclient.exceptions import DeadKernelError
+
+    environment = {k: v for k, v in environment.items() if k not in ("MPLBACKEND", "PYTHONSTARTUP")} | ONE_THREAD | UTF8
+    if environment.get("GENCAP_DATA"):
+        environment["GENCAP_DATA"] = os.path.abspath(environment["GENCAP_DATA"])
+    # What the client would say is raised; the kernel would warn of its port at every start.
+    options["extra_arguments"] = ["--IPKernelApp.log_level=40", *options.get("extra_arguments", ())]
+    options = {"iopub_timeout": 60, "raise_on_iopub_timeout": True, "log": QUIET} | options
+    client = (client or NotebookClient)(notebook, kernel_name="python3", **options)
+    # A kernel "python3" that the user once installed may belong to another Python than this one.
+    client.create_kernel_manager().kernel_spec_manager = KernelSpecManager(kernel_dirs=[])
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as environment["IPYTHONDIR"],
+        open(Path(environment["IPYTHONDIR"]) / "said", "w+b") as said,
+    ):
+        try:
+            with _interrupted_after():  # no output on a pipe of ours: whoever reads that would wait for the kernel
+                client.start_new_kernel(env=environment, cwd=str(folder), stdout=said, stderr=said)
+            client.start_new_kernel_client()
+            info = client.wait_for_reply(client.kc.kernel_info())
+            notebook.metadata.language_info = info["content"]["language_info"]
+            yield client
+        except Exception as error:
+            said.seek(0)
+            error.last_words = said.read().decode("utf-8", "replace").splitlines()[-30:]
+            if isinstance(error, DeadKernelError) and (process := getattr(client.km.provisioner, "process", None)):
+                error.last_words.append(f"exit status of the kernel: {process.returncode}")
+            raise
+        finally:
+            client.set_widgets_metadata()
+            if client.km:
+                with _interrupted_after():
+                    client._cleanup_kernel()
+
+
+def execute(notebook, folder, environment, progress=None):
+    """Execute a notebook's cells in a `running_kernel` and put the outputs into it.
 
     Parameters
     ----------
@@ -47,56 +107,30 @@ def execute(notebook, folder, environment, progress=None):
         With `record`: name, message and traceback (of a dead kernel its last words), and the number of the code cell,
         as if nothing had been injected, or None. The notebook holds the outputs up to there.
     """
-    from jupyter_client.kernelspec import KernelSpecManager
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError, DeadKernelError
+    from nbclient.exceptions import CellExecutionError
     from nbformat.v4 import new_output
 
-    environment = {k: v for k, v in environment.items() if k not in ("MPLBACKEND", "PYTHONSTARTUP")} | ONE_THREAD | UTF8
-    if environment.get("GENCAP_DATA"):
-        environment["GENCAP_DATA"] = os.path.abspath(environment["GENCAP_DATA"])
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    # What the client would say is raised; the kernel would warn of its port at every start.
-    quiet = {"log": logging.Logger("", logging.CRITICAL + 1), "extra_arguments": ["--IPKernelApp.log_level=40"]}
-    client = NotebookClient(notebook, kernel_name="python3", iopub_timeout=60, raise_on_iopub_timeout=True, **quiet)
-    # A kernel "python3" that the user once installed may belong to another Python than this one.
-    client.create_kernel_manager().kernel_spec_manager = KernelSpecManager(kernel_dirs=[])
     number, cell = 0, None
-    with (
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as environment["IPYTHONDIR"],
-        open(Path(environment["IPYTHONDIR"]) / "said", "w+b") as said,
-    ):
-        try:
-            with _interrupted_after():  # no output on a pipe of ours: whoever reads that would wait for the kernel
-                client.start_new_kernel(env=environment, cwd=str(folder), stdout=said, stderr=said)
-            client.start_new_kernel_client()
-            info = client.wait_for_reply(client.kc.kernel_info())
-            notebook.metadata.language_info = info["content"]["language_info"]
+    try:
+        with running_kernel(notebook, folder, environment) as client:
             for index, cell in enumerate(notebook.cells):
                 own = cell.cell_type == "code" and "injected-parameters" not in cell.metadata.get("tags", [])
                 number += bool(own and cell.source.strip())
                 client.execute_cell(cell, index)
                 if progress:
                     progress(index + 1, len(notebook.cells))
-        except Exception as error:
-            said.seek(0)
-            lines = said.read().decode("utf-8", "replace").splitlines()[-30:]
-            if isinstance(error, DeadKernelError) and (process := getattr(client.km.provisioner, "process", None)):
-                lines.append(f"exit status of the kernel: {process.returncode}")
-            if cell and not isinstance(error, CellExecutionError):
-                cell.outputs.append(new_output("error", ename=type(error).__name__, evalue=str(error), traceback=lines))
-            shown = [o.traceback for o in (cell or {}).get("outputs", []) if o.output_type == "error"] or [lines]
-            error.record = {
-                "cell": number if cell else None,
-                "name": getattr(error, "ename", type(error).__name__),
-                "message": getattr(error, "evalue", str(error)),
-                "traceback": re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(shown[-1])),
-            }
-            raise
-        finally:
-            client.set_widgets_metadata()
-            if client.km:
-                with _interrupted_after():
-                    client._cleanup_kernel()
+    except Exception as error:
+        lines = getattr(error, "last_words", [])
+        if cell and not isinstance(error, CellExecutionError):
+            cell.outputs.append(new_output("error", ename=type(error).__name__, evalue=str(error), traceback=lines))
+        shown = [o.traceback for o in (cell or {}).get("outputs", []) if o.output_type == "error"] or [lines]
+        error.record = {
+            "cell": number if cell else None,
+            "name": getattr(error, "ename", type(error).__name__),
+            "message": getattr(error, "evalue", str(error)),
+            "traceback": re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(shown[-1])),
+        }
+        raise
