@@ -135,10 +135,11 @@ class _Table:
     identifiers, is by `origin`; other_way, the other orientation; notes, what a reader should know.
     """
 
-    def __init__(self, path, orientation, class_column, annotations):
+    def __init__(self, path, orientation, class_column, annotations, cells=None):
         self.path, self.notes, self.turned = path, [], orientation == "conditions"
         self.other_way = f"orientation={'genes' if self.turned else 'conditions'!r}"
-        cells, first = self._read_rows()
+        self.form, self.commas = "text", False
+        cells, first = self._read_rows() if cells is None else (cells, 1)
         header, upper, at = cells.iloc[0], cells.iloc[0].str.upper(), np.arange(cells.shape[1])
         weights = upper.isin(["GWEIGHT", "GORDER"]).to_numpy()
         nodes = [name == "GID" and cells[k][1:].str.fullmatch(r"(?i)GENE\d+X").all() for k, name in upper.items()]
@@ -307,7 +308,7 @@ class _Table:
 
 
 def load_expression(path, *, values="log", orientation="genes", impute=None, class_column=None, annotations=None,
-                    drop_empty=False):  # fmt: skip
+                    drop_empty=False, cells=None):  # fmt: skip
     """Gene expression from a table of the reader's own.
 
     Parameters
@@ -331,6 +332,8 @@ def load_expression(path, *, values="log", orientation="genes", impute=None, cla
         out columns of numbers whose header (number, chromosome, ...) and values say that they are annotation.
     drop_empty : bool
         Leave out genes and conditions without any value; else they are refused.
+    cells : DataFrame of str or None
+        The table, if it has been read: the header first, labelled by the lines and columns of the file.
 
     Returns
     -------
@@ -364,7 +367,7 @@ def load_expression(path, *, values="log", orientation="genes", impute=None, cla
     check_option("impute", impute, tuple(IMPUTED))
     if annotations is not None:
         annotations = [annotations] if isinstance(annotations, str) else list(annotations)
-    table = _Table(Path(path), orientation, class_column, annotations)
+    table = _Table(Path(path), orientation, class_column, annotations, cells)
     kinds = None if class_column is None else table.take_classes(class_column)
     frame = table.values(annotations, drop_empty)
     data, missing = np.asfortranarray(frame), frame.isna().to_numpy()
