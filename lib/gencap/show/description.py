@@ -105,8 +105,8 @@ class _Panel:
         if named and len("".join(names)) < 60:
             words += names
         elif len(axis.get_majorticklocs()):
-            ends = [names[0], names[-1]] if named or names and self.ax.images else map(_number, ends)
-            words.append(" to ".join(ends))
+            numbers = [self.at(which, end) for end in ends]
+            words.append(" to ".join([names[0], names[-1]] if named or names and self.ax.images else numbers))
         if any(words):
             yield 1, f"{which} is {', '.join(filter(None, words))}"
 

@@ -91,7 +91,7 @@ class Explorer(ipywidgets.VBox):
         Draws into an empty matplotlib Figure; gets the position (int) on every axis by the axis' name.
     describe : callable(**indices) -> str, optional
         Says in words what is seen, below the picture and as its alternative text; without it the alternative text is
-        what `describe` reads from the figure.
+        that of `gc.plots.describe`.
     start : dict of str -> int, optional
         Positions at the beginning, 0 where none is given.
     size : (float, float)
