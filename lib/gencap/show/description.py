@@ -51,12 +51,11 @@ class _Panel:
         self.ax, self.names, self.ends = ax, {}, {"x": ax.get_xlim(), "y": ax.get_ylim()}
         self.written = ax.texts
         self.named, self.parts, self.seen, self.clouds, self.others, self.marks = {}, set(), set(), [], [], {}
-        for which in "xy":  # names at the ticks, {position: name}; none where they are the numbers themselves
-            axis = getattr(ax, f"{which}axis")
+        for which, axis in (("x", ax.xaxis), ("y", ax.yaxis)):  # names at the ticks, where they are not the numbers
             places, form = axis.get_majorticklocs(), axis.get_major_formatter()
-            given = not isinstance(form, ticker.ScalarFormatter | ticker.LogFormatter | ticker.NullFormatter)
-            pairs = zip(places, form.format_ticks(places), strict=True) if given else ()
-            names = {float(place): _plain(text) for place, text in pairs if str(text)}
+            numbers = isinstance(form, ticker.ScalarFormatter | ticker.LogFormatter | ticker.NullFormatter)
+            pairs = () if numbers else zip(places, map(_plain, form.format_ticks(places)), strict=True)
+            names = {float(place): text for place, text in pairs if text}
             self.names[which] = names if any(name != f"{place:g}" for place, name in names.items()) else {}
 
     def read(self):
@@ -167,7 +166,8 @@ class _Panel:
                 yield 2, f"row {_number(y + first, self.names['y'])}: {', '.join(row)}"
         else:
             name = f" of {_plain(bar.ax.get_ylabel() or bar.ax.get_xlabel())}" if bar else ""
-            share = f", {np.mean(known == high):.0%} of it {_number(high)}" * bool(np.isin(known, (low, high)).all())
+            two = low < high and np.isin(known, (low, high)).all()
+            share = f", {np.mean(known == high):.0%} of it {_number(high)}" if two else ""
             yield 1, f"image{name}, {rows} rows, {columns} columns, from {_number(low)} to {_number(high)}{share}"
 
     def gathered(self, _):
