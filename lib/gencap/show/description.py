@@ -10,31 +10,22 @@ import re
 import sys
 
 import numpy as np
-from matplotlib import collections, container, ticker
+from matplotlib import collections, container, lines, ticker
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
 LONGEST = 700  # characters: who listens cannot skim
-FEW = 12  # bars that are said one by one
-_UNSAID = r"\\(?:math\w+|text|rm|bf|left|right|quad|displaystyle|operatorname)\b|\\[,;:! ]"
-_SAID = {"circ": "of", "rightarrow": "to", "to": "to", "leq": "at most", "geq": "at least", "sqrt": "root of"}
 
 
 def _plain(text):
     """Text on one line, formulas in words."""
-
-    def said(formula):
-        formula = re.sub(_UNSAID, " ", formula[1].replace("^2", " squared "))
-        return re.sub(r"\\([a-zA-Z]+)|[{}_^]", lambda one: f" {_SAID.get(one[1], one[1] or '')} ", formula)
-
-    text = " ".join(re.sub(r"\$([^$]+)\$", said, str(text)).replace("\N{MINUS SIGN}", "-").split())
-    return re.sub(r" (?=[,;:)]|\.(?!\d))|(?<=\() ", "", text)
+    text = re.sub(r"\$[^$]+\$", lambda formula: re.sub(r"\\math\w+|\\\W|[$\\{}_^]", " ", formula[0]), str(text))
+    return re.sub(r" (?=[,;:)/])", "", " ".join(text.replace("\N{MINUS SIGN}", "-").split()))
 
 
-def _number(value, names=()):
-    """The name at a position if it has one; else three digits, whole numbers as they are."""
+def _number(value):
+    """Three digits; whole numbers as they are."""
     value = float(value) + 0.0  # no -0
-    if value in names:
-        return names[value]
     return f"{value:.0f}" if value.is_integer() and abs(value) < 1e6 else f"{float(f'{value:.3g}'):g}"
 
 
@@ -44,160 +35,115 @@ def _label(artist):
     return _plain(text if text[:1] != "_" else text[1:] if " " in text else "")
 
 
-class _Panel:
-    """Reads the axes of a panel; every reader yields pairs (rank, words), and what has rank 0 matters most."""
+def _ticks(axis):
+    """Names at the ticks, {position: name}, where they are not simply the numbers."""
+    places, form = axis.get_majorticklocs(), axis.get_major_formatter()
+    if isinstance(form, ticker.ScalarFormatter | ticker.LogFormatter | ticker.NullFormatter):
+        return {}
+    return {float(p): _plain(text) for p, text in zip(places, form.format_ticks(places), strict=True) if str(text)}
 
-    def __init__(self, ax):
-        self.ax, self.names, self.ends = ax, {}, {"x": ax.get_xlim(), "y": ax.get_ylim()}
-        self.written = ax.texts
-        self.named, self.parts, self.seen, self.clouds, self.others, self.marks = {}, set(), set(), [], [], {}
-        for which, axis in (("x", ax.xaxis), ("y", ax.yaxis)):  # names at the ticks, where they are not the numbers
-            places, form = axis.get_majorticklocs(), axis.get_major_formatter()
-            numbers = isinstance(form, ticker.ScalarFormatter | ticker.LogFormatter | ticker.NullFormatter)
-            pairs = () if numbers else zip(places, map(_plain, form.format_ticks(places)), strict=True)
-            names = {float(place): text for place, text in pairs if text}
-            self.names[which] = names if any(name != f"{place:g}" for place, name in names.items()) else {}
 
-    def read(self):
-        """Pairs (rank, words) of the whole; an artist that cannot be read is left out."""
-        ax, said = self.ax, []
-        kinds = (self.axis, "xy" * ax.axison), (self.container, ax.containers), (self.line, ax.lines)
-        kinds += (self.collection, ax.collections), (self.image, ax.images)
-        for reader, artists in (*kinds, (self.gathered, [None]), (self.texts, [None])):
-            for one in artists:
-                with contextlib.suppress(Exception):
-                    said.extend(reader(one) if id(one) not in self.parts else ())
-        return said
+def _axis(ax, which):
+    """Name, scale and extent of an axis; an inner panel of a grid takes the name from its neighbour."""
+    axis, shared = getattr(ax, f"{which}axis"), getattr(ax, f"get_shared_{which}_axes")().get_siblings(ax)
+    words = next(filter(None, (getattr(one, f"get_{which}label")() for one in [ax, *shared])), "")
+    reach = np.array([getattr(one.dataLim, f"interval{which}") for one in shared])  # without the margin
+    ends = np.clip(getattr(ax, f"get_{which}lim")(), reach.min(), reach.max())
+    names, said = list(_ticks(axis).values()), map(_number, np.where(abs(ends) < 1e-6 * np.ptp(ends), 0, ends))
+    worded = re.search("[a-zA-Z]", "".join(names))
+    said = [names[0], names[-1]] if worded or (names and ax.images) else said
+    said = ", ".join(names) if worded and len("".join(names)) < 60 else " to ".join(said)
+    words = [_plain(words) + " (logarithmic)" * (axis.get_scale() == "log"), said * bool(len(axis.get_majorticklocs()))]
+    return f"{which} is {', '.join(filter(None, words))}" if any(words) else ""
 
-    def at(self, which, value):
-        """A place on an axis in words; on a linear one what is zero but for rounding is zero."""
-        span = 0 if getattr(self.ax, f"get_{which}scale")() == "log" else np.ptp(self.ends[which])
-        return _number(0 if abs(value) < 1e-6 * span else value, self.names["x"] if which == "x" else {})
 
-    def course(self, x, y):
-        """Where a curve in view begins and ends, its middle or its extremes; of a path that turns back, its ends."""
-        seen = (x >= min(self.ends["x"])) & (x <= max(self.ends["x"]))
-        x, y = (x[seen], y[seen]) if x[0] <= x[-1] else (x[seen][::-1], y[seen][::-1])
-        at = [f"{self.at('y', height)} at {self.at('x', place)}" for place, height in zip(x, y, strict=True)]
-        highest, lowest, y = y.argmax(), y.argmin(), np.array([float(self.at("y", height)) for height in y])
-        if np.ptp(y) == 0:
-            return f"{_number(y[0])} throughout"
-        if (np.diff(x) < 0).any():
-            return f"path of {len(x)} points from {at[0]} to {at[-1]}"
-        if len(x) > 2 and ((np.diff(y) >= 0).all() or (np.diff(y) <= 0).all()):
-            half = np.argmax(abs(y - y[0]) >= abs(y[-1] - y[0]) / 2)
-            way = "rises" if y[-1] > y[0] else "falls"
-            return f"{way} from {at[0]} to {at[-1]}, half way at {self.at('x', x[half])}"
-        high = f", maximum {at[highest]}" if y.max() > max(y[0], y[-1]) else ""
-        low = f", minimum {at[lowest]}" if y.min() < min(y[0], y[-1]) else ""
-        return f"from {at[0]} to {at[-1]}{high}{low}"
+def _course(x, y, names):
+    """Where a curve begins and ends, and its middle or its extremes; of a path that turns back, its ends."""
+    x, y = (x, y) if x[0] <= x[-1] else (x[::-1], y[::-1])
+    at, high, low = [names.get(place) or _number(place) for place in x], y.argmax(), y.argmin()
+    said = [f"{_number(height)} at {place}" for height, place in zip(y, at, strict=True)]
+    y = np.array([float(f"{height:.3g}") for height in y])
+    if np.ptp(y) == 0 or np.ptp(x) == 0:
+        return f"{_number(y[0])} throughout" if np.ptp(y) == 0 else f"vertical at {at[0]}"
+    if (np.diff(x) < 0).any():
+        return f"path of {len(x)} points from {said[0]} to {said[-1]}"
+    ends, turns = f"from {said[0]} to {said[-1]}", [f", maximum {said[high]}"] * bool(y.max() > max(y[0], y[-1]))
+    turns += [f", minimum {said[low]}"] * bool(y.min() < min(y[0], y[-1]))
+    if turns:
+        return ends + "".join(turns)
+    half = f", half way at {at[np.argmax(abs(y - y[0]) >= abs(y[-1] - y[0]) / 2)]}" if len(x) > 5 else ""
+    return f"{'rises' if y[-1] > y[0] else 'falls'} {ends}{half}"
 
-    def axis(self, which):
-        """Name, scale and extent of an axis; an inner panel of a grid takes the name from its neighbour."""
-        axis, names = getattr(self.ax, f"{which}axis"), list(self.names[which].values())
-        shared = [self.ax, *getattr(self.ax, f"get_shared_{which}_axes")().get_siblings(self.ax)]
-        words = next(filter(None, (getattr(ax, f"get_{which}label")() for ax in shared)), "")
-        words = [_plain(words) + " (logarithmic)" * (axis.get_scale() == "log")]
-        reach, ends = np.array([getattr(ax.dataLim, f"interval{which}") for ax in shared]), self.ends[which]
-        ends = np.clip(ends, reach.min(), reach.max()) if np.isfinite(reach).all() else ends  # without the margin
-        named = re.search("[a-zA-Z]", "".join(names))
-        if named and len("".join(names)) < 60:
-            words += names
-        elif len(axis.get_majorticklocs()):
-            numbers = [self.at(which, end) for end in ends]
-            words.append(" to ".join([names[0], names[-1]] if named or names and self.ax.images else numbers))
-        if any(words):
-            yield 1, f"{which} is {', '.join(filter(None, words))}"
 
-    def container(self, one):
-        """Bars: few by name and height, of many the largest; of a curve with error bars its name."""
-        if isinstance(one, container.ErrorbarContainer):
-            self.named[one.lines[0]] = _label(one) or "curve"
-            self.parts |= set(map(id, [*one.lines[1], *one.lines[2]]))
-        elif isinstance(one, container.BarContainer):
-            self.parts |= set(map(id, one))
-            which = "xy"[one.orientation == "horizontal"]
-            middle = np.array([bar.get_center()["xy".index(which)] for bar in one])
-            middle = middle.round() if np.allclose(np.diff(middle), 1) else middle  # bars side by side
-            names, heights = [_number(place, self.names[which]) for place in middle], one.datavalues
-            said = ", ".join(f"{name} {_number(height)}" for name, height in zip(names, heights, strict=True))
-            if len(names) > FEW:
-                best = np.abs(heights).argmax()
-                said = f"{len(names)}, the largest {_number(heights[best])} at {names[best]}"
-            yield 1, f"{_label(one)} bars: {said}".strip()
+def _bars(ax, bars):
+    """Heights of few bars; of many the largest."""
+    flat, heights = bars.orientation == "horizontal", np.asarray(bars.datavalues)
+    middle, names = np.array([bar.get_center()[int(flat)] for bar in bars]), _ticks(ax.yaxis if flat else ax.xaxis)
+    middle = middle.round() if np.allclose(np.diff(middle), 1) else middle  # bars side by side
+    said = [f"{_number(b)} at {names.get(a) or _number(a)}" for a, b in zip(middle, heights, strict=True)]
+    return ", ".join(said) if len(said) < 13 else f"{len(said)}, the largest {said[np.abs(heights).argmax()]}"
 
-    def line(self, line):
-        """A line with a name; those that mark a place, points and lines without names are gathered."""
-        x, y = np.asarray(line.get_data(orig=False), dtype=float)
-        x, y = np.stack([x, y])[:, np.isfinite(x) & np.isfinite(y)]
-        name, key = self.named.get(line) or _label(line), (x.tobytes(), y.tobytes())
-        if key in self.seen or len(x) == 0:  # drawn twice, as a halo
-            return
-        self.seen.add(key)
-        if len(x) == 2 and np.ptp(x) * np.ptp(y) == 0 and (name or line.get_transform() != self.ax.transData):
-            which, way, place = ("x", "vertical", x[0]) if np.ptp(x) == 0 else ("y", "horizontal", y[0])
-            self.marks.setdefault(f"{name} {way} line".strip(), []).append(self.at(which, place))
-        elif len(x) == 1 and name:
-            yield 2, f"{name} at ({self.at('x', x[0])}, {self.at('y', y[0])})"
-        elif line.get_linestyle() in ("None", "none") and not (len(x) > 5 and (np.diff(x) > 0).all()):
-            self.clouds += [(name, x, y)] * (len(x) > 1)
-        elif name:
-            yield 1, f"{name}: {self.course(x, y)}"
-        elif len(x) > 1:
-            self.others.append((x, y))
 
-    def collection(self, one):
-        """A mesh; points are gathered."""
-        if isinstance(one, collections.QuadMesh):
-            yield from self.image(one)
-        elif isinstance(one, collections.PathCollection):
-            self.clouds.append((_label(one), *np.asarray(one.get_offsets(), dtype=float).T))
+def _image(ax, image):
+    """Size and values of an image or a mesh; of a table what is written into its cells."""
+    values, bar = np.ma.masked_invalid(np.ma.asarray(image.get_array()).astype(float)), image.colorbar
+    rows, columns = values.shape[:2]
+    if values.size == len(ax.texts) > 1:
+        written, names = [_plain(text.get_text()) for text in ax.texts], list(_ticks(ax.yaxis).values())
+        names, table = names if len(names) == rows else range(1, rows + 1), np.reshape(written, (rows, columns))
+        yield 1, f"table of {rows} rows and {columns} columns"
+        yield from ((2, f"row {k}: {', '.join(row)}") for k, row in zip(names, table, strict=True))
+    elif values.count():
+        name = f" of {_plain(bar.ax.get_ylabel() or bar.ax.get_xlabel())}" if bar else ""
+        low, mean, high = map(_number, (values.min(), values.mean(), values.max()))
+        yield 1, f"image{name}, {rows} rows, {columns} columns, from {low} to {high}, mean {mean}"
 
-    def image(self, image):
-        """Size and values of an image or a mesh; of a table what is written into its cells."""
-        values = np.ma.filled(np.ma.asarray(image.get_array()).astype(float), np.nan)
-        (rows, columns), known, bar = values.shape[:2], values[np.isfinite(values)], image.colorbar
-        low, high = known.min(), known.max()
-        if values.size == len(self.ax.texts) > 1:
-            self.written = []
-            yield 1, f"table of {rows} rows and {columns} columns"
-            first = 0 if len(self.ax.get_yticks()) else 1
-            for y, row in enumerate(np.array([_plain(one.get_text()) for one in self.ax.texts]).reshape(rows, columns)):
-                yield 2, f"row {_number(y + first, self.names['y'])}: {', '.join(row)}"
-        else:
-            name = f" of {_plain(bar.ax.get_ylabel() or bar.ax.get_xlabel())}" if bar else ""
-            two = low < high and np.isin(known, (low, high)).all()
-            share = f", {np.mean(known == high):.0%} of it {_number(high)}" if two else ""
-            yield 1, f"image{name}, {rows} rows, {columns} columns, from {_number(low)} to {_number(high)}{share}"
 
-    def gathered(self, _):
-        """Clouds of points, how they lie; lines without a name, few one by one; places that are marked."""
-        if self.clouds:
-            count, groups = sum(len(x) for _, x, _ in self.clouds), len(self.clouds)
-            yield 1, f"{count} points" + f" in {groups} groups" * (groups > 1)
-        for k, (name, x, y) in enumerate(self.clouds):
-            if len(self.clouds) > 1 or name:
-                centre = f"({self.at('x', x.mean())}, {self.at('y', y.mean())})"
-                yield 2 + (k > 5), f"{name or 'others'}: {len(x)} around {centre}"
-            if self.ax.get_aspect() == "auto" and len(x) > 9 and np.ptp(x) > 0 < np.ptp(y):
-                together = np.corrcoef(x.argsort().argsort(), y.argsort().argsort())[0, 1]
-                yield 2, f"rank correlation {_number(together)}"
-        if len(self.others) < 4:
-            yield from ((1, f"curve: {self.course(x, y)}") for x, y in self.others)
-        else:
-            ends = (np.array([y[k] for _, y in self.others]) for k in (0, -1))
-            ends = [f"{self.at('y', y.min())} to {self.at('y', y.max())}" for y in ends]
-            yield 2, f"{len(self.others)} lines without a name, beginning at {' and ending at '.join(ends)}"
-        for name, marked in self.marks.items():
-            yield 2, f"{name}{'s' * (len(marked) > 1)} at {', '.join(marked)}"
-
-    def texts(self, _):
-        """What is written in the panel and the entries of its legend."""
-        rank, start = (3, "text") if self.ax.axison else (1, "diagram")
-        for k, text in enumerate(filter(None, (_plain(one.get_text()) for one in self.written))):
-            yield rank, f"{start}: {text}" if k == 0 else text
-        legend = self.ax.get_legend()
-        yield from ((4, _plain(one.get_text())) for one in (legend.get_texts() if legend else ()))
+def _read(ax):
+    """Pairs (rank, words) of a panel, the lowest rank matters most; an artist that cannot be read is left out."""
+    names, clouds, others, seen = _ticks(ax.xaxis), [], [], set()
+    yield from ((1, _axis(ax, which)) for which in "xy" * ax.axison)
+    for one in [*ax.containers, *ax.lines, *ax.collections, *ax.images]:
+        with contextlib.suppress(Exception):
+            name, one = _label(one), one.lines[0] if isinstance(one, container.ErrorbarContainer) else one
+            if isinstance(one, container.BarContainer):
+                yield 1, f"{name} bars: {_bars(ax, one)}".strip()
+            elif isinstance(one, AxesImage | collections.QuadMesh):
+                yield from _image(ax, one)
+            elif isinstance(one, collections.PathCollection):
+                clouds.append((name, *np.asarray(one.get_offsets(), dtype=float).T))
+            elif isinstance(one, lines.Line2D) and one.get_marker() not in ("_", "|"):  # ends of error bars
+                x, y = np.array(one.get_data(orig=False), dtype=float)
+                kept, alone = np.isfinite(x + y), one.get_linestyle() in ("None", "none")
+                if placed := one.get_transform() == ax.transData:  # else it crosses the whole panel
+                    kept &= (x >= min(ax.get_xlim())) & (x <= max(ax.get_xlim()))
+                x, y = x[kept], np.where(abs(y) < 1e-6 * np.ptp(ax.get_ylim()), 0, y)[kept]
+                if len(x) == 0 or (x.tobytes(), y.tobytes()) in seen:  # a halo
+                    continue
+                seen.add((x.tobytes(), y.tobytes()))
+                if len(x) == 1:
+                    yield 2, f"{name} at ({_number(x[0])}, {_number(y[0])})" * bool(name)
+                elif alone and not (len(x) > 5 and (np.diff(x) > 0).all()):
+                    clouds.append((name, x, y))
+                elif name or not placed:
+                    yield 1 if placed else 3, f"{name or 'line'}: {_course(x, y, names)}"
+                else:
+                    others.append((x, y))
+    yield from ((1, f"curve: {_course(x, y, names)}") for x, y in others if len(others) < 4)
+    if len(others) > 3:
+        ends = (sorted(y[k] for _, y in others) for k in (0, -1))
+        ends = " and ending at ".join(f"{_number(one[0])} to {_number(one[-1])}" for one in ends)
+        yield 2, f"{len(others)} lines without a name, beginning at {ends}"
+    if clouds:
+        yield 1, f"{sum(len(x) for _, x, _ in clouds)} points" + f" in {len(clouds)} groups" * (len(clouds) > 1)
+    for name, x, y in clouds:
+        yield 2, f"{name or 'points'}: {len(x)} around ({_number(x.mean().round(9))}, {_number(y.mean().round(9))})"
+        if ax.get_aspect() == "auto" and len(x) > 9 and np.ptp(x) > 0 < np.ptp(y):
+            ranks = np.corrcoef(x.argsort().argsort(), y.argsort().argsort())[0, 1]
+            yield 2, f"rank correlation {_number(ranks)}"
+    tables = any(one.get_array().size == len(ax.texts) for one in ax.images)
+    yield from ((3 if ax.axison else 1, _plain(one.get_text())) for one in ([] if tables else ax.texts))
+    yield from ((4, _plain(one.get_text())) for one in (ax.get_legend().get_texts() if ax.get_legend() else []))
 
 
 def describe(figure):
@@ -224,19 +170,17 @@ def describe(figure):
     """
     places, said, known = {}, [], []
     for ax in figure.axes:
-        if ax.get_visible() and ax.get_label() != "<colorbar>" and (ax.axison or ax.has_data() or ax.texts):
+        if ax.get_label() != "<colorbar>" and (ax.axison or ax.has_data() or ax.texts):
             places.setdefault(ax.get_position(original=True).bounds, []).append(ax)  # twins have one place
     for number, axes in enumerate(places.values()):
-        title = next(filter(None, (_plain(ax.get_title()) for ax in axes)), "")
-        found = [(0, title), *((1, _label(ax)) for ax in axes if _label(ax))]
+        found = [(0, " ".join(_plain(ax.get_title()) for ax in axes).strip()), *((1, _label(ax)) for ax in axes)]
         for ax in axes:
             with contextlib.suppress(Exception):
-                found += _Panel(ax).read()
-        said += [(rank, order, number, words) for order, (rank, words) in enumerate(found)]
-    count = f"{len(places)} panels" * (len(places) > 1)
-    ends = [figure.get_label(), figure.get_suptitle(), count], [figure.get_supxlabel()]
-    head, tail = (". ".join(_plain(text).rstrip(".") for text in texts if text) for texts in ends)
-    room, panels = LONGEST - len(head + tail), [[] for _ in places]
+                found.extend(_read(ax))
+        said += [(rank, order, number, words) for order, (rank, words) in enumerate(found) if words or rank == 0]
+    given = (getattr(figure, f"get_{name}")() for name in ("label", "suptitle", "supxlabel"))
+    label, title, note = (_plain(text).rstrip(".") for text in given)
+    room, panels = LONGEST - len(label + title + note), [[] for _ in places]
     for rank, order, number, words in sorted(said):  # what matters most of every panel first
         if (rank == 4 or words[1:5] == " is ") and any(words in one for one in known):  # panels share axes and legend
             continue
@@ -244,11 +188,13 @@ def describe(figure):
         room -= len(words) + (2 if rank else 12)
         if rank == 0 or room > 0:
             panels[number].append((order, words))
+    many = len(panels) > 1
     for number, found in enumerate(panels):
-        title, *rest = (words for _, words in sorted(found))
-        title = ", ".join(filter(None, [f"Panel {number + 1}" * (len(panels) > 1), title]))
-        panels[number] = ": ".join(filter(None, [title, "; ".join(rest)]))
-    return (". ".join(filter(None, [head, *panels, tail])) or "An empty figure") + "." + " (Shortened.)" * (room <= 0)
+        name, *rest = (words for _, words in sorted(found))
+        name = ", ".join(filter(None, [f"Panel {number + 1}" * many, name]))
+        panels[number] = ": ".join(filter(None, [name, "; ".join(rest)]))
+    parts = filter(None, [label, title, f"{len(panels)} panels" * many, *panels, note])
+    return (". ".join(parts) or "An empty figure") + "." + " (Shortened.)" * (room <= 0)
 
 
 def _described(show, figure):

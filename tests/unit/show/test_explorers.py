@@ -119,7 +119,7 @@ def test_a_picture_has_an_alternative_text_at_every_position(tmp_path):
     silent = Explorer({"rank": [1, 2, 4]}, line)  # no sentence of its own: the figure is described
     assert words(silent) == ""
     silent.select(rank=2)
-    assert silent.picture.tooltip == "x is 0 to 3; y is 0 to 1; curve: from 0 at 0 to 1 at 3."
+    assert silent.picture.tooltip == "x is 0 to 3; y is 0 to 1; curve: rises from 0 at 0 to 1 at 3."
     *_, pages = saved(silent, tmp_path / "silent.html")
     assert [found[2].count("to") for found in pages] == [3, 3, 3] and [found[1] for found in pages] == [""] * 3
     assert {"tooltip", "description"} <= set(silent.picture.keys)  # the view asks for both
