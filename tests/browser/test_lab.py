@@ -171,6 +171,8 @@ def test_slider_by_keyboard_changes_picture_and_text(page, lab, lesson):
         sources.append(picture.get_attribute("src"))
         words.append(text.inner_text())
         values.append(readout.inner_text())
+        name = page.get_by_role("img", name=words[-1], exact=True)  # what a screen reader calls the picture
+        assert name.evaluate_all("(found, picture) => found.includes(picture)", picture.element_handle())
         page.wait_for_timeout(250)  # one who looks at what he sees
     times = page.evaluate("() => window.pressed.map((start, i) => window.changed[i] - start)")
     print(f"\n{lesson}: key to picture {_spread(times)}")
@@ -208,6 +210,7 @@ def test_saved_page_works_without_kernel_and_network(page, tmp_path):
         page.wait_for_function("n => window.changed.length >= n", arg=press)
         seen.append((picture.get_attribute("src"), words.inner_text(), page.locator("output").first.inner_text()))
         assert picture.get_attribute("alt") == words.inner_text()
+        assert slider.get_attribute("aria-valuetext") == seen[-1][2]
     times = page.evaluate("() => window.pressed.map((start, i) => window.changed[i] - start)")
     print(f"\nsaved page ({said}): key to picture {_spread(times)}")
     assert all(len(set(part)) == PRESSES + 1 for part in zip(*seen, strict=True))

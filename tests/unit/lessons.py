@@ -110,6 +110,28 @@ def pictures(cell):
     return [base64.b64decode(data["image/png"]) for data in shown if "image/png" in data and VIEW not in data]
 
 
+def alternatives(notebook):
+    """Pairs (index, alternative text) of all that is shown as a picture, an explorer's and a markdown one too."""
+    for n, cell in enumerate(notebook.cells):
+        texts = [cell.source] if cell.cell_type == "markdown" else []
+        for output in cell.get("outputs", []):
+            kinds = [kind for kind in output.get("data", {}) if kind.startswith("image/")]
+            yield from ((n, output.metadata.get(kind, {}).get("alt", "")) for kind in kinds)
+            texts.append(output.get("data", {}).get("text/html", ""))
+        for text in texts:
+            yield from ((n, found) for found in re.findall(r"!\[([^\]]*)\]\(", text))
+            tags = re.findall(r"<img\b[^>]*>", text)
+            yield from ((n, "".join(re.findall(r"\balt=[\"']([^\"']*)", tag))) for tag in tags)
+
+
+def undescribed(notebook):
+    """The pairs of `alternatives` that tell nothing: under three words, or those of an earlier picture."""
+    given = list(alternatives(notebook))
+    for k, (n, words) in enumerate(given):
+        if len(re.findall(r"\w+", words)) < 3 or words in (earlier for _, earlier in given[:k]):
+            yield n, words
+
+
 def dots_per_inch(png):
     """From the chunk pHYs; None if there is none."""
     at = png.find(b"pHYs")
@@ -368,6 +390,12 @@ def rule_dpi(notebook, **_):
                 yield n, "a picture does not say its dpi: save it again"
             elif found < DPI:
                 yield n, f"a picture has {found} dpi, at least {DPI} are due"
+
+
+def rule_alternatives(notebook, solutions, **_):
+    for where, one in (("", notebook), (" of the solutions", solutions)):
+        for n, words in undescribed(one) if one else ():
+            yield n, f"cell {n}{where} shows a picture that is described as {words[:40]!r}"
 
 
 def rule_size(notebook, **_):

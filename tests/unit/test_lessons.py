@@ -16,6 +16,13 @@ def test_a_lesson_has_the_form(path):
     assert lessons.violations(*lessons.read(path)) == []
 
 
+def test_no_picture_is_without_words():
+    notebooks = {path: lessons.read(path) for path in lessons.LESSONS}
+    given = [(path.name, one) for path, (lesson, _, answers) in notebooks.items() for one in (lesson, answers)]
+    assert [(name, *found) for name, one in given for found in lessons.undescribed(one)] == []
+    assert sum(len(list(lessons.alternatives(one))) for _, one in given) > 190
+
+
 def test_every_section_of_the_lecture_notes_has_a_place_or_a_reason():
     """Document 004: chapters with the numbers of their sections."""
     sizes = {1: 1, 2: 2, 3: 6, 4: 4, 5: 4, 6: 6, 7: 3, 8: 5, 9: 11}
@@ -58,7 +65,9 @@ def png(dpi=110):
 def code(source, *printed, picture=None, **metadata):
     outputs = [new_output("stream", text=text) for text in printed]
     if picture:
-        outputs.append(new_output("display_data", {"image/png": picture, "text/plain": "<Figure 1.77>"}))
+        words = {"image/png": {"alt": f"A curve up to 2.44 in {source}{printed}"}}  # 2.44: not printed, so no output
+        data = {"image/png": picture, "text/plain": "<Figure 1.77>"}
+        outputs.append(new_output("display_data", data, metadata=words))
     return new_code_cell(source, outputs=outputs, metadata=copy.deepcopy(metadata), execution_count=1)
 
 
@@ -136,6 +145,14 @@ def moved(start, place):
     return change
 
 
+def described(lesson, metadata):
+    """The second picture gets other words."""
+    shown = [
+        output for cell in lesson.cells for output in cell.get("outputs", []) if "image/png" in output.get("data", {})
+    ]
+    shown[1].metadata = metadata
+
+
 def shows(picture):
     return at("gc.plots", outputs=code("", "1.4412\n", picture=picture).outputs)
 
@@ -178,6 +195,16 @@ MUTATIONS = [
     ("figures", "next to its picture", moved("gc.plots", 1)),
     ("dpi", "72 dpi", shows(png(72))),
     ("dpi", "does not say", shows(png(None))),
+    ("alternatives", "cell 8 shows a picture that is described as ''", lambda lesson, _: described(lesson, {})),
+    ("alternatives", "described as 'Figure'", lambda lesson, _: described(lesson, {"image/png": {"alt": "Figure"}})),
+    (
+        "alternatives",
+        "described as 'A curve",
+        lambda lesson, _: described(lesson, lesson.cells[5].outputs[-1].metadata),
+    ),
+    ("alternatives", "described as ''", replaced("A curve goes up.", "![](images/plan.png)")),
+    ("alternatives", "described as ''", replaced("A curve goes up.", "<img src='plan.png'>")),
+    ("alternatives", "cell 0 of the solutions", replaced("# Solutions", "![](a.png)", True)),
     ("size", "500 are allowed", at("import", outputs=code("", "x" * 500_000).outputs)),
     ("remember", "2 bullets", replaced("\n- three", "")),
     ("remember", "in 4 lines", replaced("- one", "- one\nand more")),

@@ -95,16 +95,18 @@ def _run(record):
         notebook = json.loads(kept.read_text(encoding="utf-8"))
         text = "\n".join("".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown")
         run["title"] = next(iter(re.findall("^# (.*)", text, re.MULTILINE)), None)
-        run["picture"] = _picture(notebook)
+        run["picture"], run["words"] = _picture(notebook)
     return run
 
 
 def _picture(notebook):
-    """The first figure that can be drawn as a small data address."""
+    """The first figure that can be drawn as a small data address, and its alternative text."""
     from .saving import encoded, on_white
 
     for output in (o for c in notebook["cells"] for o in c.get("outputs", [])):
         with contextlib.suppress(Exception):
             picture = on_white("".join(output["data"]["image/png"]))
             picture.thumbnail((560, 360))
-            return Markup("data:image/jpeg;base64,") + encoded(picture, "JPEG", quality=82)
+            words = output.get("metadata", {}).get("image/png", {}).get("alt")
+            return Markup("data:image/jpeg;base64,") + encoded(picture, "JPEG", quality=82), words
+    return None, None

@@ -70,7 +70,10 @@ def faults(notebook):
     mark, state = notebook.metadata.get("gencap", {}).get("sources"), _state(notebook)
     found = ["was edited after gencap save" if mark else "was not saved by gencap save"] * (mark != _sources(notebook))
     for number, cell in enumerate(notebook.cells):
-        for data in (output.get("data", {}) for output in cell.get("outputs", [])):
+        for output in cell.get("outputs", []):
+            data, known = output.get("data", {}), output.get("metadata", {})
+            if any(kind.startswith("image/") and not known.get(kind, {}).get("alt", "").strip() for kind in data):
+                found.append(f"cell {number} shows a picture without alternative text, which gc.plots.style() gives")
             if VIEW in data and data[VIEW]["model_id"] not in state:
                 found.append(f"cell {number} shows a widget without its state")
             elif VIEW in data and re.search(r"\b0(%\||it \[)", data.get("text/plain", "")):

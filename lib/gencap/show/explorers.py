@@ -29,10 +29,17 @@ from ..trajectory import Trajectory
 from . import plots
 
 ipywidgets, jinja2 = require("notebooks", "ipywidgets"), require("notebooks", "jinja2")
+traitlets = require("notebooks", "traitlets")
 _TEMPLATE = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True
 ).get_template("explorer.html.j2")
 LARGEST_SCATTER = 1500  # more points take longer to draw than a slider may
+
+
+class _Picture(ipywidgets.Image):
+    """Image whose tooltip is its accessible name; in ipywidgets 8.1 its view needs a description to show one."""
+
+    description = traitlets.Unicode("").tag(sync=True)
 
 
 @dataclass
@@ -83,8 +90,8 @@ class Explorer(ipywidgets.VBox):
     draw : callable(figure, **indices)
         Draws into an empty matplotlib Figure; gets the position (int) on every axis by the axis' name.
     describe : callable(**indices) -> str, optional
-        Says in words what is seen, for those who do not see the picture.  (The image widget has no alternative text,
-        and in ipywidgets 8.1 a tooltip on it stops its view.)
+        Says in words what is seen, below the picture and as its alternative text; without it the alternative text is
+        that of `gc.plots.describe`.
     start : dict of str -> int, optional
         Positions at the beginning, 0 where none is given.
     size : (float, float)
@@ -118,7 +125,7 @@ class Explorer(ipywidgets.VBox):
         self.axes = {name: _axis(values, name, f"axes[{name!r}]") for name, values in axes.items()}
         self._canvas, self._places, self._pages = FigureCanvasAgg(Figure(figsize=size, dpi=100)), [], {}
         layout = {"width": f"{100 * size[0]:.0f}px", "max_width": "100%"}
-        self.picture = ipywidgets.Image(format="png", layout=layout).add_class("gencap-picture")
+        self.picture = _Picture(format="png", layout=layout).add_class("gencap-picture")
         self.text = ipywidgets.HTML().add_class("gencap-text")
         self.sliders, self.play, rows = {}, None, []
         looks = {"style": {"description_width": "initial"}, "layout": {"width": "42em", "max_width": "100%"}}
@@ -171,15 +178,17 @@ class Explorer(ipywidgets.VBox):
 
     def _update(self):
         try:
-            self.picture.value, words = self._page(tuple(self.indices.values()))
+            picture, words, alternative = self._page(tuple(self.indices.values()))
         except Exception as error:
             # An error behind a slider would only reach the log; the reader shall see that the picture is not current.
             self.text.value = f"<b>Not drawn: {html.escape(str(error))}</b>"
             raise
+        with self.picture.hold_sync():  # its view is renewed at every change: at one, not at two
+            self.picture.value, self.picture.tooltip = picture, alternative
         self.text.value = f'<div role="status" aria-live="polite">{html.escape(words)}</div>'
 
     def _page(self, position):
-        """Picture (PNG) and sentence at a position of the sliders; drawn at the first call."""
+        """Picture (PNG), sentence and alternative text at a position of the sliders; drawn at the first call."""
         if position in self._pages:
             return self._pages[position]
         figure, indices = self._canvas.figure, dict(zip(self.axes, position, strict=True))
@@ -195,11 +204,12 @@ class Explorer(ipywidgets.VBox):
             for ax, place in zip(figure.axes, self._places, strict=True):
                 ax.set_position(place)
             self._canvas.draw()
+        words = self._describe(**indices)
         # A palette makes the picture four times smaller, on the way to the browser and in the saved notebook.
         pixels = Image.fromarray(np.asarray(self._canvas.buffer_rgba())[:, :, :3])
         buffer = io.BytesIO()
         pixels.quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(buffer, "png")
-        self._pages[position] = buffer.getvalue(), self._describe(**indices)
+        self._pages[position] = buffer.getvalue(), words, words or plots.describe(figure)
         return self._pages[position]
 
     def _draw_ahead(self):
@@ -274,7 +284,7 @@ class Explorer(ipywidgets.VBox):
             texts = [slider.options[i][0] for i in positions]
             rows.append({"label": slider.description, "texts": texts, "index": positions.index(index)})
         pages = [self._page(position) for position in itertools.product(*kept)]
-        pages = [(base64.b64encode(picture).decode("ascii"), words) for picture, words in pages]
+        pages = [(base64.b64encode(picture).decode("ascii"), *words) for picture, *words in pages]
         left_out = math.prod(len(axis.values) for axis in self.axes.values()) - len(pages)
         return _TEMPLATE.render(title=title, rows=rows, pages=pages, left_out=left_out)
 
@@ -282,7 +292,7 @@ class Explorer(ipywidgets.VBox):
         return f"{type(self).__name__}({', '.join(f'{name}: {len(axis.values)}' for name, axis in self.axes.items())})"
 
     def _repr_mimebundle_(self, **kwargs):
-        """The live view; where there is none (a page that shows saved notebooks), the first picture.
+        """The live view; where there is none (a page that shows saved notebooks), the first picture and its words.
 
         A folder in the environment variable GENCAP_EXPLORERS (`gencap run` sets it) gets the page of `save_html`, and
         the notebook's page a frame with it.
@@ -294,7 +304,7 @@ class Explorer(ipywidgets.VBox):
             self.save_html(Path(folder) / name, limit=1e6)
             height = 240 + 40 * len(self.axes) + self._canvas.get_width_height()[1]
             bundle["text/html"] = f'<iframe src="{name}" title="{self!r}" width="100%" height="{height}"></iframe>'
-        return bundle
+        return bundle, {"image/png": {"alt": self.picture.tooltip}}
 
 
 class TemperatureExplorer(Explorer):

@@ -16,6 +16,7 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from ..checks import check_labels, check_same_shape, check_vectors
 from ..views.measures import standardised_rows
+from . import description
 
 # After Okabe and Ito's palette, dark and light in turn, so that neighbours also differ on a grey print.
 COLOURS = ("#0072B2", "#E69F00", "#1A1A1A", "#56B4E9", "#A8382B", "#8FD14F", "#332288", "#CC79A7", "#007A5A", "#C9B800")
@@ -31,12 +32,15 @@ BACKING = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "borderpad":
 LARGEST_IMAGE = 400  # rows of a heat map; a picture on screen has no more pixels for them
 OFFERED = {"xlabel": "number of clusters offered $K$", "ylabel": "capacity (bits per object)"}
 PLANE = {"xlabel": "first coordinate", "ylabel": "second coordinate", "aspect": "equal", "adjustable": "datalim"}
+describe = description.describe
 SETTINGS = matplotlib.rc_params_from_file(Path(__file__).with_name("lesson.mplstyle"), use_default_template=False)
 
 
 @contextlib.contextmanager
 def style():
     """Context in which the figures of the suite are drawn; nothing remains changed after it.
+
+    In a notebook, figures shown from then on carry what `describe` says of them as alternative text.
 
     Yields
     ------
@@ -54,6 +58,7 @@ def style():
     # The first figure of a notebook loads its backend, which turns interactive mode on; if the context turned it off
     # again, no later figure would be shown.
     matplotlib.interactive(interactive)
+    description.attach()
 
 
 def _figure(size):
@@ -251,7 +256,8 @@ def similarity_heatmap(X, labels=None, *, ax=None, label="similarity", limits=No
             for colour, width in (("white", 2.6), ("black", 1.1)):
                 ax.add_patch(patches.Rectangle((start, start), size, size, fill=False, ec=colour, linewidth=width))
         _block_numbers(ax, present, edges, 0.03)
-        ax.set(xlabel="objects, ordered by cluster", ylabel="cluster")
+        sizes = ", ".join(map(str, np.diff(edges)))
+        ax.set(xlabel="objects, ordered by cluster", ylabel="cluster", label=f"clusters of {sizes} objects")
     ax.spines[:].set_visible(False)
     if colourbar:
         _colourbar(ax, picture, label, fraction=0.046, pad=0.03, extend="both")

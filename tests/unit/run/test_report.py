@@ -29,13 +29,14 @@ class Tags(HTMLParser):
 
     def __init__(self, page):
         super().__init__()
-        self.tags, self.links, self.text = [], [], ""
+        self.tags, self.links, self.words, self.text = [], [], [], ""
         self.feed(page)
         self.close()
 
     def handle_starttag(self, tag, attributes):
         self.tags.append((tag, *(name for name, _ in attributes)))
         self.links += [value for name, value in attributes if name == "href"]
+        self.words += [value for name, value in attributes if name == "alt"]
 
     def handle_data(self, data):
         self.text += data
@@ -52,7 +53,8 @@ def keep_run(path, said, pictures, status="done", **changes):
     folder.mkdir(parents=True, exist_ok=True)
     name = ("failed-" if status == "failed" else "") + path.stem
     v4 = nbformat.v4
-    outputs = [v4.new_output("display_data", {"image/png": data}) for data in pictures]
+    words = {"image/png": {"alt": said}}
+    outputs = [v4.new_output("display_data", {"image/png": data}, metadata=words) for data in pictures]
     written = v4.new_notebook(cells=[v4.new_markdown_cell(f"# {said}"), v4.new_code_cell("", outputs=outputs)])
     (folder / f"{name}.ipynb").write_text(json.dumps(written), encoding="utf-8")
     (folder / f"{name}.html").write_text("page", encoding="utf-8")
@@ -87,6 +89,7 @@ def test_a_hostile_run_changes_the_words_of_the_page_and_none_of_its_markup(proj
                 file.unlink()
     plain, hostile = pages
     assert hostile.tags == plain.tags
+    assert plain.words == ["plain"] * 2 and all(words.startswith(MARKUP) for words in hostile.words)
     assert {tag for tag, *_ in plain.tags}.isdisjoint({"script", "i"}) and sum(t == "img" for t, *_ in plain.tags) == 2
     assert hostile.text.count(MARKUP) == 14 and not re.search("[\x00-\x08\x0e-\x1f\u202e]", hostile.text)
     assert all(id in hostile.text for id in claims.published()) and len(hostile.text) < 1_000_000

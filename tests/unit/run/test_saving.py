@@ -47,12 +47,14 @@ def test_pictures_keep_size_and_colours_within_the_palette():
     picture = Image.linear_gradient("L").convert("RGBA")
     stream = io.BytesIO()
     picture.save(stream, "png", dpi=(110, 110))
-    output = nbformat.v4.new_output("display_data", {"image/png": base64.b64encode(stream.getvalue()).decode()})
+    data, words = {"image/png": base64.b64encode(stream.getvalue()).decode()}, {"image/png": {"alt": "greys"}}
+    output = nbformat.v4.new_output("display_data", data, metadata=words)
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("", outputs=[output])])
     shrink(notebook)
     data = base64.b64decode(notebook.cells[0].outputs[0].data["image/png"])
     after = Image.open(io.BytesIO(data))
     assert [round(dpi) for dpi in after.info["dpi"]] == [110, 110]
+    assert notebook.cells[0].outputs[0].metadata == words
     assert after.size == picture.size and len(data) <= len(stream.getvalue())
     differences = [
         abs(a - b) for a, b in zip(picture.convert("L").tobytes(), after.convert("L").tobytes(), strict=True)
@@ -97,7 +99,8 @@ ipywidgets.VBox([slider, play])
 
 def test_saving_keeps_link_and_permissions_says_what_it_left_and_is_the_same_the_next_time(tmp_path, capfd):
     (tmp_path / "real").mkdir()
-    bad = "display({'image/png': 'bm8gcGljdHVyZQ=='}, raw=True); open('here', 'w').close()"
+    bad = "display({'image/png': 'bm8gcGljdHVyZQ=='}, raw=True, metadata={'image/png': {'alt': 'no picture'}})"
+    bad += "; open('here', 'w').close()"
     real, link = write(tmp_path / "real" / "a.ipynb", WIDGETS, bad), tmp_path / "link.ipynb"
     real.chmod(0o640)
     link.symlink_to(real)
@@ -141,12 +144,34 @@ def test_a_notebook_that_was_edited_or_saved_by_others_is_known(tmp_path):
         assert faults(notebook) == ["cell 0 shows a progress bar at 0 %", "parts of widgets have no state"]
 
 
-def test_outputs_that_cannot_be_shown_again_are_not_saved(tmp_path):
-    path = write(tmp_path / "a.ipynb", f"display({{{VIEW!r}: {{'model_id': 'gone'}}}}, raw=True)")
+@pytest.mark.parametrize(
+    ("shown", "fault"),
+    [
+        (f"display({{{VIEW!r}: {{'model_id': 'gone'}}}}, raw=True)", "a widget without its state"),
+        ("import matplotlib.pyplot as plt; plt.plot([1, 2]);", "a picture without alternative text"),
+        ("display({'image/jpeg': 'AA=='}, raw=True, metadata={'image/jpeg': {'alt': ' '}})", "a picture without"),
+    ],
+)
+def test_outputs_that_cannot_be_shown_again_or_to_all_are_not_saved(tmp_path, shown, fault):
+    path = write(tmp_path / "a.ipynb", shown)
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="cannot be saved: cell 0 shows a widget without its state"):
+    with pytest.raises(ValueError, match=f"cannot be saved: cell 0 shows {fault}"):
         save_executed(path)
     assert path.read_bytes() == before
+
+
+def test_pictures_are_saved_and_shown_with_their_words(tmp_path):
+    first = "import gencap as gc\nax = gc.plots.capacity_against_clusters([2, 3, 4], [0.9, 1.5, 1.4])"
+    named = 'import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.gcf().set_label("\'<b>\' & \\"line\\"")'
+    explorer = "gc.widgets.Explorer({'rank': [1, 2]}, lambda figure, rank: figure.add_subplot(), lambda rank: 'at <1>')"
+    path = write(tmp_path / "a.ipynb", first, f"{named};", explorer)
+    save_executed(path)
+    outputs = [output for cell in nbformat.read(path, 4).cells for output in cell.outputs]
+    words = [output.metadata["image/png"]["alt"] for output in outputs]
+    assert "capacity: from 0.9 at 2 to 1.4 at 4, maximum 1.5 at 3" in words[0]
+    assert words[1].startswith("'<b>' & \"line\". ") and words[2] == "at <1>"
+    shown = page(path, tmp_path)
+    assert Addresses(shown).words == words and "No description" not in shown
 
 
 def test_every_notebook_is_as_gencap_save_left_it():
@@ -158,16 +183,17 @@ def test_every_notebook_is_as_gencap_save_left_it():
 
 
 class Addresses(HTMLParser):
-    """What a page would fetch, the tags in it, and the text outside of formulas."""
+    """What a page would fetch, the tags in it, its alternative texts, and the text outside of formulas."""
 
     def __init__(self, text):
         super().__init__()
-        self.fetched, self.tags, self.text, self._open = [], [], "", []
+        self.fetched, self.tags, self.words, self.text, self._open = [], [], [], "", []
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
         self._open += [tag] if tag in ("math", "style", "pre", "code") else []
+        self.words += [value for name, value in attributes if name == "alt"]
         names = ("src", "srcset", "data", "poster") + (("href",) if tag == "link" else ())
         self.fetched += [v for name, v in attributes if name in names and not v.startswith("data:")]
 
@@ -205,11 +231,12 @@ def test_every_formula_of_the_notebooks_is_mathml_in_their_pages(tmp_path):
 
 def test_a_page_shows_the_pictures_of_its_notebook_and_of_its_explorers():
     path = next(path for path in NOTEBOOKS if VIEW in path.read_text(encoding="utf-8"))
-    outputs = [o.get("data", {}) for cell in nbformat.read(path, 4).cells for o in cell.get("outputs", [])]
+    outputs = [o for cell in nbformat.read(path, 4).cells for o in cell.get("outputs", [])]
+    pictures = [o for o in outputs if "image/png" in o.get("data", {})]
     shown = page(path, path.parent)
-    fetches_nothing(shown)
-    assert any(VIEW in data and "image/png" in data for data in outputs)
-    assert all(data["image/png"].strip() in shown for data in outputs if "image/png" in data)
+    assert fetches_nothing(shown).words == [o.metadata["image/png"]["alt"] for o in pictures]
+    assert any(VIEW in o.data for o in pictures)
+    assert all(o.data["image/png"].strip() in shown for o in pictures)
 
 
 def test_what_a_page_cannot_convert_is_shown_as_it_is_written(tmp_path):

@@ -104,11 +104,25 @@ def test_an_axis_with_one_value_has_no_slider_on_the_page():
 
 def test_saved_form_is_constant_and_has_a_picture():
     explorer = Explorer({"rank": [1, 2, 4]}, line)
-    bundle = explorer._repr_mimebundle_()
+    bundle, _ = explorer._repr_mimebundle_()
     assert bundle["text/plain"] == repr(explorer) == "Explorer(rank: 3)"
     assert base64.b64decode(bundle["image/png"]) == explorer.picture.value
     explorer.select(rank=1)
     assert repr(explorer) == "Explorer(rank: 3)"
+
+
+def test_a_picture_has_an_alternative_text_at_every_position(tmp_path):
+    told = Explorer({"rank": [1, 2, 4]}, line, lambda rank: f"rank {rank}")
+    for rank in (1, 0):
+        told.select(rank=rank)
+        assert told._repr_mimebundle_()[1] == {"image/png": {"alt": f"rank {rank}"}}
+    silent = Explorer({"rank": [1, 2, 4]}, line)  # no sentence of its own: the figure is described
+    assert words(silent) == ""
+    silent.select(rank=2)
+    assert silent.picture.tooltip == "x is 0 to 3; y is 0 to 1; curve: rises from 0 at 0 to 1 at 3."
+    *_, pages = saved(silent, tmp_path / "silent.html")
+    assert [found[2].count("to") for found in pages] == [3, 3, 3] and [found[1] for found in pages] == [""] * 3
+    assert {"tooltip", "description"} <= set(silent.picture.keys)  # the view asks for both
 
 
 def test_no_pyplot_figure_is_opened():
@@ -168,11 +182,11 @@ def test_an_error_ahead_waits_for_the_reader():
 
 
 def saved(explorer, path, **options):
-    """The sentence of `save_html`, the axes' texts and the (picture, words) in the page."""
+    """The sentence of `save_html`, the axes' texts and the (picture, words, alternative text) in the page."""
     said = explorer.save_html(path, **options)
     text = path.read_text("utf-8")
     axes, pages = (json.loads(re.search(f"const {name} = (.*);", text)[1]) for name in ("axes", "pages"))
-    return said, axes, [(base64.b64decode(picture), words) for picture, words in pages]
+    return said, axes, [(base64.b64decode(picture), *words) for picture, *words in pages]
 
 
 def test_saved_page_has_every_picture_in_order(tmp_path):
@@ -181,9 +195,10 @@ def test_saved_page_has_every_picture_in_order(tmp_path):
     said, texts, pages = saved(explorer, tmp_path / "all.html", title="Ranks & noise")
     assert said.startswith("6 of 6 pictures, ")
     assert texts == [["1", "2", "4"], ["0", "0.5"]]
-    for (rank, noise), (picture, sentence) in zip(np.ndindex(3, 2), pages, strict=True):
+    for (rank, noise), (picture, sentence, alternative) in zip(np.ndindex(3, 2), pages, strict=True):
         explorer.select(rank=rank, noise=noise)
         assert (picture, sentence) == (explorer.picture.value, words(explorer))
+        assert alternative == sentence == explorer.picture.tooltip
     text = (tmp_path / "all.html").read_text("utf-8")
     assert "<h1>Ranks &amp; noise</h1>" in text and "rank (&lt;/script&gt;)" in text
     assert text.count("</script>") == 1 and "http" not in text and "left out" not in text
@@ -198,7 +213,7 @@ def test_saved_page_is_thinned_around_the_position_shown(tmp_path):
     size = (tmp_path / "whole.html").stat().st_size
     said, texts, pages = saved(explorer, tmp_path / "page.html", limit=0.6 * size)
     assert texts == [["1", "3", "5", "7"], ["0", "1", "2"]] and said.startswith("12 of 27 pictures, ")
-    assert [sentence for _, sentence in pages] == [f"{rank} {noise}" for rank in (1, 3, 5, 7) for noise in range(3)]
+    assert [sentence for _, sentence, _ in pages] == [f"{rank} {noise}" for rank in (1, 3, 5, 7) for noise in range(3)]
     text = (tmp_path / "page.html").read_text("utf-8")
     assert "15 positions of the sliders are left out" in text and len(text) <= 0.6 * size
     with pytest.raises(ValueError, match="limit=100 bytes, one picture alone is larger"):
@@ -208,10 +223,10 @@ def test_saved_page_is_thinned_around_the_position_shown(tmp_path):
 
 def test_the_runner_gets_a_page_of_every_explorer(tmp_path, monkeypatch):
     explorer = Explorer({"rank": [1, 2, 4]}, line)
-    assert "text/html" not in explorer._repr_mimebundle_()
+    assert "text/html" not in explorer._repr_mimebundle_()[0]
     monkeypatch.setenv("GENCAP_EXPLORERS", str(tmp_path))
     for name in ("explorer_1.html", "explorer_2.html"):
-        assert f'<iframe src="{name}" title="Explorer(rank: 3)"' in explorer._repr_mimebundle_()["text/html"]
+        assert f'<iframe src="{name}" title="Explorer(rank: 3)"' in explorer._repr_mimebundle_()[0]["text/html"]
         assert (tmp_path / name).stat().st_size < 1e6
 
 

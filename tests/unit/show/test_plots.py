@@ -1,5 +1,6 @@
 """Pictures: what is in them, what is refused, and that they survive colour blindness, grey print and tiny inputs."""
 
+import re
 from types import SimpleNamespace
 
 import matplotlib
@@ -78,6 +79,30 @@ def test_palette_can_be_told_apart(kind):
     grey = np.array([to_rgb(colour) for colour in plots.COLOURS]) @ [0.299, 0.587, 0.114]
     assert np.abs(np.diff(grey)).min() > 0.12  # neighbours, printed in grey
     assert len(set(plots.MARKERS)) == len(set(plots.COLOURS)) == 10
+
+
+def contrast(colour):
+    """Contrast to white by the Web Content Accessibility Guidelines 2.2: 1 to 21; 4.5 for text, 3 for lines."""
+    parts = np.array(to_rgb(colour))
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return 1.05 / (linear @ [0.2126, 0.7152, 0.0722] + 0.05)
+
+
+def test_contrast_to_the_white_page():
+    assert [contrast(grey) for grey in ("black", "0.5", "white")] == pytest.approx([21, 3.98, 1], abs=0.01)
+    with plots.style():
+        texts = {
+            name: value for name, value in matplotlib.rcParams.items() if re.search("text.*color|labelcolor", name)
+        }
+        texts |= {name: matplotlib.rcParams[f"{name}.color"] for name in ("text", "xtick", "ytick")}
+        assert matplotlib.rcParams["figure.facecolor"] == matplotlib.rcParams["axes.facecolor"] == "white"
+    colours = {name: value for name, value in texts.items() if value not in (None, "inherit", "auto", "None")}
+    assert len(colours) >= 4 and min(map(contrast, colours.values())) >= 4.5, colours
+    assert contrast(plots.MARK["color"]) >= 3
+    light = {colour for colour in plots.COLOURS if contrast(colour) < 3}
+    # Orange, sky blue, light green, yellow: each between two dark ones, and never the only cue.
+    assert light == set(plots.COLOURS[1::2]) - {"#CC79A7"} and len(set(plots.MARKERS)) == len(plots.COLOURS)
+    assert all(plots.DASHES[k % 5] != plots.DASHES[(k + 1) % 5] for k in range(5))
 
 
 def test_colour_map_rises_in_lightness():
