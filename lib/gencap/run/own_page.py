@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from .. import __version__
 from ..resources import replacing
 from ..show import plots
-from ..show.plots import describe
 
 MEASURED = {  # how a measure is called in a sentence
     "correlation": "correlation of rows",
@@ -48,7 +47,7 @@ def write_page(findings, folder):
                 file.write(stream.getvalue())
             if kind == "png":
                 encoded = base64.b64encode(stream.getvalue()).decode()
-                pictures.append({"name": name, "png": encoded, "caption": caption, "alt": describe(figure)})
+                pictures.append({"name": name, "png": encoded, "caption": caption, "alt": plots.describe(figure)})
     page = _TEMPLATE.get_template("own.html.j2").render(
         found=findings, pictures=pictures, sentence=sentence(findings), version=__version__, sizes=_sizes(findings),
         top=_top(findings), files=sorted(path.name for path in folder.iterdir() if path.is_file()),

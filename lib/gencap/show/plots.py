@@ -735,8 +735,3 @@ def expression_profiles(data, labels, conditions=None, *, figure=None):
         ticks = np.unique(np.linspace(0, len(points) - 1, min(len(points), 4)).round().astype(int))
         axes[0].set_xticks(ticks, [str(conditions[tick]) for tick in ticks])
     return axes[: len(present)]
-
-
-def describe(figure):  # the room description takes its place
-    """In words."""
-    return "x"
