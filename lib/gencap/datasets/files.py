@@ -113,6 +113,7 @@ def _text(path):
     if re.match(r'(?i)"?(!|#1\.[23]|sep=)', next(iter(filled.values()), "")):
         return "table", pandas.DataFrame(), True
     lines = {n: line for n, line in filled.items() if line[0] not in "#%"}
+    comments = len(filled) - len(lines)
     if not lines:
         raise ValueError(f"{path} is empty; {ACCEPTED}")
     first = re.sub('"[^"]*"', "", next(iter(lines.values())))
@@ -122,11 +123,11 @@ def _text(path):
         rows[0].insert(0, "")  # R writes no cell above the names
     if sep == ";":
         rows = [[re.sub(r"^([+-]?\d*),(\d+)$", r"\1.\2", cell) for cell in row] for row in rows]
-    cells = pandas.DataFrame(rows, [*lines][: len(rows)], dtype=object).rename(columns=lambda n: n + 1)
-    cells = cells.loc[:, : (cells.fillna("") != "").any()[::-1].idxmax()]  # delimiters at the end are no cells
-    for line, row in cells[cells.isna().any(axis=1)].head(1).iterrows():
-        raise fault(path, line, f"{row.count()} cells; accepted are {len(row)} as in the longest line")
-    comments = len(filled) - len(lines)
+    lines = [*lines][: len(rows)]  # a cell may hold an end of line
+    width = max((n for row in rows for n, cell in enumerate(row, 1) if cell), default=1)  # without delimiters at ends
+    for n in (n for n, row in enumerate(rows) if len(row) < width):
+        raise fault(path, lines[n], f"{len(rows[n])} cells; accepted are {width} as in the longest line")
+    cells = pandas.DataFrame([row[:width] for row in rows], lines, range(1, width + 1), dtype=object)
     form = {" ": "text", "\t": "TSV"}.get(sep, "CSV") + f", {comments} lines of comments" * bool(comments)
     return form, cells, not (short or comments or sep == " ")
 
@@ -137,13 +138,11 @@ def _array(path):
     try:
         found = np.load(path, allow_pickle=False)
         if found.ndim != 2 or 0 in found.shape or found.dtype.kind not in "iufb":
-            raise ValueError(
-                f"holds {found.dtype}, shape {found.shape}; accepted is one array of numbers in two dimensions"
-            )
+            raise ValueError(f"holds {found.dtype}, shape {found.shape}; accepted are two dimensions of numbers")
     except (ValueError, OSError, EOFError) as error:
         raise ValueError(f"{path}: {error}; {ACCEPTED}") from None
-    cells = pandas.DataFrame(found.astype(float)).map(str).astype(object)
-    return "NumPy", cells.rename(lambda n: n + 1).rename(columns=lambda n: n + 1), False
+    cells = np.array([[*map(str, row)] for row in found.astype(float).tolist()], dtype=object)
+    return "NumPy", pandas.DataFrame(cells).rename(lambda n: n + 1).rename(columns=lambda n: n + 1), False
 
 
 def _looks_like_edges(cells):
@@ -188,8 +187,9 @@ def _labelled(path, cells):
     times = None not in values and first is None and len(values) > 4 and (np.diff(values) > 0).all()
     header = bool(corner or times or 2 * values.count(None) > len(values))
     names = below if header else [top[0], *below]
-    fractions = "." in "".join(cells.iloc[1:, 1:].to_numpy().flat)  # whole numbers beside them are names
-    whole = fractions and all(map(str.isdigit, names)) and len({*names}) == len(names)
+    whole = all(map(str.isdigit, names)) and len({*names}) == len(names)
+    if whole:  # they are names where they count, or stand beside fractions
+        whole = {*np.diff([*map(float, names)])} == {1} or "." in "".join(cells.iloc[1:, 1:].to_numpy().flat)
     named = bool(whole or (header and corner) or 2 * sum(cell_value(name) is None for name in names) > len(names))
     square = len(names) == cells.shape[1] - named
     if not named:
@@ -199,8 +199,7 @@ def _labelled(path, cells):
         top = ["", *(names if square else map(str, range(1, cells.shape[1])))]
         cells = pandas.concat([pandas.DataFrame([top], [0], cells.columns), cells])
     if len(cells) <= FEWEST or cells.shape[1] < 3:
-        size = f"{len(cells) - 1} x {cells.shape[1] - 1}"
-        raise ValueError(f"{path}: {size}; accepted are {FEWEST} objects, 2 columns and more; {ACCEPTED}")
+        raise ValueError(f"{path}: {len(cells) - 1} x {cells.shape[1] - 1}; accepted are {FEWEST} x 2; {ACCEPTED}")
     return named, header, cells
 
 
@@ -208,9 +207,7 @@ def _matrix(table, sure, kind, path):
     """Kind and values of a symmetric matrix, the mean of what differs within rounding; else, if not `sure`, a table."""
     names, columns = table.genes.tolist(), table.conditions.tolist()
     if sorted(names) != sorted(columns):
-        raise ValueError(
-            f"{path}: shape {table.data.shape} or names are not the same; accepted is a square matrix; {ASK}"
-        )
+        raise ValueError(f"{path}: shape {table.data.shape} or names are not the same; accepted is a square; {ASK}")
     values = table.data[:, pandas.Index(columns).get_indexer(names)]
     largest = np.nanmax(np.abs(values - np.diag(values.diagonal())))
     for i, j in np.argwhere(~(np.abs(values - values.T) <= 1e-6 * largest))[:1]:

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,7 @@ def read(tmp_path):
         (csv(TABLE, " ", header=False, index=False), "own.txt", False, None),
         ("# made by hand\n" + csv(TABLE, " ", header=False), "own.txt.gz", True, None),
         ("a b c d e\n" + csv(TABLE, " ", header=False), "own.txt", True, list("abcde")),  # as R writes it
+        ('"a" "b" "c" "d" "e"\n' + csv(TABLE, " ", header=False, quoting=2), "own.txt", True, list("abcde")),
         (csv(TABLE.set_axis([0, 5, 10, 20, 30], axis=1), index_label="gene"), "a.csv", True, "0 5 10 20 30".split()),
         (csv(TABLE.set_axis(range(30))), "own.csv", True, list("abcde")),
         (csv(TABLE.set_axis(range(1, 31)), header=False), "own.csv", True, None),
@@ -77,6 +79,13 @@ def test_a_table_with_or_without_names(read, text, name, named, columns):
     assert own.classes is None and own.warnings == [] and "table of 30 x 5 (" in own.words and name in own.words
     assert ("1 lines of comments" in own.words) == text.startswith("# ")
     assert ("no names of rows" in own.words) == (not named) and ("no header" in own.words) == (columns is None)
+
+
+def test_whole_numbers_are_names_where_they_count(read):
+    counts = pandas.DataFrame(np.random.default_rng(0).integers(0, 9, (30, 5)))
+    for names, named in ((range(1, 31), True), (range(30), True), (counts[0], False)):
+        own = read(csv(counts.set_axis(names), header=False))
+        assert own.named == named and own.data.shape == (30, 5 if named else 6)
 
 
 def test_the_yeast_tables_with_their_classes():
@@ -199,6 +208,10 @@ def test_arrays(tmp_path):
         own = read_own(tmp_path / name)
         assert own.kind == kind and not own.named
         np.testing.assert_allclose(own.data, values)
+    np.save(tmp_path / "wide.npy", np.random.default_rng(0).random((20, 150)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_own(tmp_path / "wide.npy").data.shape == (20, 150)
     values = TABLE.to_numpy().copy()
     values[0, 0] = np.nan
     np.save(tmp_path / "f.npy", values)
@@ -248,6 +261,7 @@ def test_edges_without_weights_count_one(read, head):
     assert own.kind == "edges" and len(own.objects) == 30
     found = pandas.DataFrame(own.data.toarray(), own.objects, own.objects).loc[NAMES, NAMES]
     pandas.testing.assert_frame_equal(found, dense(weight=lambda a: 1.0))
+    assert ("header 'source', 'target'" if head else "no header") in own.words
 
 
 def test_edges_of_weight_0_are_none_and_their_objects_stay(read):
@@ -352,12 +366,12 @@ def changed(frame, row, column, value):
             {},
             "{}, line 2, column 1 .*the same name as in line 1",
         ),
-        (csv(TABLE[:7]), {}, "{}: 7 x 5; accepted are 8 objects, 2 columns and more"),
-        (csv(TABLE[["a"]], header=False), {"kind": "table"}, "{}: 30 x 1; accepted are 8 objects, 2 columns"),
+        (csv(TABLE[:7]), {}, "{}: 7 x 5; accepted are 8 x 2"),
+        (csv(TABLE[["a"]], header=False), {"kind": "table"}, "{}: 30 x 1; accepted are 8 x 2"),
         ("source,target\n", {"kind": "edges"}, "{}: 0 objects; accepted are 8 objects"),
-        ("a,b,c\n", {}, "{}: 0 x 3; accepted are 8 objects, 2 columns and more; accepted are text of tables"),
-        ("<html>\n</html>\n", {}, "{}: 2 x 0; accepted are 8 objects, 2 columns and more"),
-        ("7\n" * 9, {}, "{}: 9 x 1; accepted are 8 objects, 2 columns and more"),
+        ("a,b,c\n", {}, "{}: 0 x 3; accepted are 8 x 2; accepted are text of tables"),
+        ("<html>\n</html>\n", {}, "{}: 2 x 0; accepted are 8 x 2"),
+        ("7\n" * 9, {}, "{}: 9 x 1; accepted are 8 x 2"),
         ("one line of words\n" * 9, {}, "{}, line 3, column 1 .'one'.: the same name as in line 2"),
         (
             "a b c\n" + "".join(f"n{n} 1 x{n}\n" for n in range(9)),
@@ -367,7 +381,7 @@ def changed(frame, row, column, value):
         (
             csv(TABLE),
             {"kind": "distance"},
-            r"{}: shape \(30, 5\) or names are not the same; accepted is a square.*say which: kind=",
+            r"{}: shape \(30, 5\) or names are not the same; accepted is a square; say which: kind=",
         ),
         (csv(TABLE), {"kind": "edges"}, "{}, line 1: 6 cells; accepted are two names and"),
         (changed(SIMILAR, 3, 9, 0.99), {}, "{} is not symmetric: .* from 'g3' to 'g9', .* back; accepted are equal"),
@@ -422,8 +436,8 @@ def test_bad_arrays(tmp_path):
     np.save(tmp_path / "objects.npy", np.array([[None]] * 9), allow_pickle=True)
     np.save(tmp_path / "skewed.npy", skewed)
     for name, kind, message in (
-        ("text.npy", None, "holds <U1, shape .9, 2.; accepted is"),
-        ("flat.npy", None, "holds float64, shape .9,.; accepted is"),
+        ("text.npy", None, "holds <U1, shape .9, 2.; accepted are two dimensions"),
+        ("flat.npy", None, "holds float64, shape .9,.; accepted are two dimensions"),
         ("objects.npy", None, "Object arrays cannot be loaded.*accepted are"),
         ("skewed.npy", "similarity", "is not symmetric: .* from '3' to '6'"),
         ("skewed.npy", "edges", "line 1: 30 cells; accepted are two names"),
