@@ -182,9 +182,11 @@ def test_words_are_handed_over(run, monkeypatch, words, expected):
 
 def test_the_summary_counts_and_returns_the_worst_status(run, monkeypatch, capsys):
     (Path(run.ROOT) / "notebooks" / "solutions").mkdir(parents=True)
-    both = [str(Path("notebooks", "00_a.ipynb")), str(Path("notebooks", "solutions", "00_a.ipynb"))]
+    both = [str(Path("notebooks", name)) for name in ("00_a.ipynb", "12_long.ipynb")]
+    both.append(str(Path("notebooks", "solutions", "00_a.ipynb")))
+    verdict = {"outputs": [{"text": ["cc-075: published 5 | reproduced"]}]}
     for file in both:
-        (Path(run.ROOT) / file).write_text('{"cells": []}')
+        (Path(run.ROOT) / file).write_text(json.dumps({"cells": [verdict] * ("12_" in file)}))
     environments, files = [], []
 
     def call(command, env, **_):
@@ -193,6 +195,8 @@ def test_the_summary_counts_and_returns_the_worst_status(run, monkeypatch, capsy
         file = Path(command[command.index("--junitxml") + 1])
         file.parent.mkdir(parents=True, exist_ok=True)
         if file.stem == "notebooks":
+            record = {"id": "cc-075", "verdict": "reproduced"}
+            Path(env["GENCAP_CLAIMS_FILE"]).write_text(json.dumps(record) + "\n")
             return 2  # it ended without a report
         numbers = 'tests="7" failures="1" errors="1" skipped="2" time="1.5"'
         file.write_text(f"<testsuites><testsuite {numbers}/></testsuites>")
@@ -209,7 +213,13 @@ def test_the_summary_counts_and_returns_the_worst_status(run, monkeypatch, capsy
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "9 passed, 6 failed, 6 skipped" and "==== generic: 0 compared outputs changed ====" in lines
     assert [e.get("NUMBA_CPU_NAME") for e in environments[3:]] == [None, None, None, "generic"]
-    assert "GENCAP_DATA" not in environments[-1] and files[3:] == [[], both, [], both[:1]]  # lessons alone once more
+    assert "==== verdicts that differ: 0 ====" in lines  # the long lesson was not run again
+    assert "GENCAP_DATA" not in environments[-1] and files[3:] == [
+        [],
+        both,
+        [],
+        both[:1],
+    ]  # short lessons alone once more
     monkeypatch.setattr(run.platform, "machine", lambda: "arm64")
     assert run.test("python", ["--processors", "generic", "nehalem"]) == 0 and len(environments) == 7
     assert "left out on arm64: generic, nehalem" in capsys.readouterr().out
