@@ -101,6 +101,16 @@ def _report():
     print(report.write(records), report.summary(), sep="\n")
 
 
+def _book(no_run):
+    """Make build/book: the lessons and all that belongs to them as pages that need no network."""
+    require("book", "sphinx", "myst_nb", "numpydoc", "sphinx_book_theme")
+    from gencap.run import book
+
+    said, problems = book.write(run=not no_run)
+    print(*problems, *said, sep="\n")
+    return int(bool(problems))
+
+
 def _data():
     """Say what is embedded, what is in GENCAP_DATA, and where the public can get the rest."""
     from gencap import datasets
@@ -121,6 +131,7 @@ COMMANDS = {  # what a command does is its docstring
         "--jobs": {"choices": [*map(str, range(1, 33))], "metavar": "N", "help": "notebooks at a time (default: 2)"},
     },
     _save: {"notebooks": {"type": Path, "nargs": "+", "metavar": "notebook"}},
+    _book: {"--no-run": {"action": "store_true", "help": "show pictures of explorers that have no page yet"}},
     **dict.fromkeys((_keep, _report, _data), {}),
 }
 
