@@ -112,6 +112,16 @@ def _report():
     print(report.write(records), report.summary(), sep="\n")
 
 
+def _book(no_run):
+    """Make build/book: the lessons and all that belongs to them as pages that need no network."""
+    require("book", "sphinx", "myst_nb", "numpydoc", "sphinx_book_theme")
+    from gencap.run import book
+
+    said, problems = book.write(run=not no_run)
+    print(*problems, *said, sep="\n")
+    return int(bool(problems))
+
+
 def _data():
     """Say what is embedded, what is in GENCAP_DATA, and where the public can get the rest."""
     from gencap import datasets
@@ -173,25 +183,15 @@ COMMANDS = {  # what a command does is its docstring
         },
         "--models": {"nargs": "+", "help": "of correlation, kmeans, pairwise, normalized_cut, ratio_cut"},
         "--measures": {"nargs": "+", "default": ("correlation", "euclidean"), "help": "for tables; also path, ..."},
-        "--clusters": {
-            "nargs": "+",
-            "type": int,
-            "metavar": "K",
-            "help": "numbers of clusters to offer (default: 2 to 7)",
-        },
+        "--clusters": {"nargs": "+", "type": int, "metavar": "K", "help": "numbers to offer (default: 2 to 7)"},
         "--profile": {
             "choices": ("quick", "full"),
             "default": "quick",
-            "help": "full: hours, all objects, three nulls",
+            "help": "full: hours; all objects, three nulls",
         },
         "--name": {"help": "of the folder (default: the file's)"},
         "--seed": {"type": int, "default": 0},
-        "--jobs": {
-            "choices": [*map(str, range(1, 33))],
-            "default": "2",
-            "metavar": "N",
-            "help": "processes (default: 2)",
-        },
+        "--jobs": JOBS,
     },
     _save: {"notebooks": {"type": Path, "nargs": "+", "metavar": "notebook"}},
     _course: {
@@ -202,6 +202,7 @@ COMMANDS = {  # what a command does is its docstring
         "--memory": {"type": float, "default": 2, "metavar": "GB", "help": "limit of a cell (default: 2; on Linux)"},
         "--jobs": JOBS,
     },
+    _book: {"--no-run": {"action": "store_true", "help": "show pictures of explorers that have no page yet"}},
     **dict.fromkeys((_keep, _report, _data), {}),
 }
 
