@@ -98,7 +98,7 @@ def _own(data, second, clusters, jobs, **options):
     from gencap.run.own import investigate
 
     try:
-        found = investigate(data, second, n_clusters=clusters, n_jobs=jobs and int(jobs), **options)
+        found = investigate(data, second, n_clusters=clusters, n_jobs=int(jobs or 2), **options)
     except (ValueError, TypeError) as error:
         raise runner.ParameterError(str(error)) from error
     print(found.verdict, *(f"note: {warning}" for warning in found.warnings), found.write(), sep="\n")
