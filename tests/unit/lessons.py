@@ -27,6 +27,7 @@ PARTS = {
     "Other yardsticks": (17,),
     "Non-redundant clustering": range(20, 26),
     "Distributions and fields": (26, 27),
+    "Your own": (29, 30),
 }
 HEADER = ("You will find out.", "You need.", "You will be able to", "Minutes.", "Source.", "Part.")
 MEDIAN, LONGEST, COLUMNS, DPI, BYTES = 4, 12, 88, 110, 500_000
