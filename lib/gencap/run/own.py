@@ -15,12 +15,14 @@ fitted to all that was measured.
 
 import sys
 import time
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy.sparse.linalg import eigsh
 from scipy.spatial.distance import pdist
+from scipy.stats import kurtosis
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
@@ -31,8 +33,9 @@ from ..models.centroid import AnnealedKMeans
 from ..models.cuts import AdaptiveRatioCut, NormalizedCut
 from ..models.pairwise import PairwiseClustering
 from ..models.quadratic import CorrelationClustering
+from ..models.similarity import RestartWarning
 from ..resources import project_folder, require
-from ..validation.evaluation import PROTOCOLS, ROUNDING, evaluate, evaluate_all, make_views, pair_of
+from ..validation.evaluation import PROTOCOLS, ROUNDING, evaluate, evaluate_all, evaluate_over, make_views, pair_of
 from ..validation.nulls import null_graphs, null_views
 from ..views.graphs import GraphViews, paired_graphs
 from ..views.measures import standardised_rows
@@ -49,6 +52,7 @@ MODELS = {
 RELATIVE_SHIFTS = (0.6, 0.8, 1.0)  # neutral distance over the median one
 LEVELS = (0.0, 0.5, 1.0)  # neutral weight of a graph: standard deviations above the mean
 LEVEL = 0.05  # of the p-value
+BIMODAL = 1.7  # kurtosis; 1 for two values, 1.5 for three, 1.8 if all between two ends are as frequent
 TOLERANCE, LEAST_SPREAD = 0.02, 0.1  # bits: what does not count, and what no null is known better than
 QUICK = {"objects": 400, "nulls": ("matched",), "draws": 19, "n_clusters": range(2, 8)}
 FULL = {"objects": None, "nulls": ("permuted", "gaussian", "matched"), "draws": 99, "n_clusters": range(2, 11)}
@@ -248,18 +252,23 @@ def investigate(
 
     def search(many, total, words):
         tasks = (setting.task(one, offered) for one in many for setting in settings)
-        options = {"n_jobs": n_jobs, "progress": progress, "desc": words}
+        options = {"function": _quietly, "n_jobs": n_jobs, "progress": progress, "desc": words}
         found = evaluate_all(tasks, total * len(settings), own_folder(name) / "parts", **options)
         bits = [[row["capacity"] for row in rows] for rows in found]
-        return np.reshape(bits, (total, len(settings), len(offered)))
+        seconds = sum(row["seconds"] for rows in found for row in rows) / (n_jobs or 1)
+        return np.reshape(bits, (total, len(settings), len(offered))), seconds
 
-    start, views = time.perf_counter(), make(few, split)
-    bits, seconds = search([views], 1, "data"), time.perf_counter() - start
+    start = time.perf_counter()
+    try:
+        views = make(few, split)
+        bits, seconds = search([views], 1, "data")
+    except ValueError as error:  # what the reader doubted is often why
+        raise ValueError("; ".join([str(error), *source.warnings])) from None
     nulls = [null for null in size["nulls"] for _ in range(size["draws"])]
     if progress:
-        words = f"{len(nulls)} data sets without clusters: at most"
+        words = f"{len(nulls)} data sets without clusters: about"
         print(f"{words} {seconds * len(nulls) / 60:.1f} minutes more", file=sys.stderr, flush=True)
-    empty = search((without(*both) for both in zip(nulls, draws, strict=True)), len(nulls), "without clusters")
+    empty, _ = search((without(*both) for both in zip(nulls, draws, strict=True)), len(nulls), "without clusters")
     tables, p_values, all_bits = [], {}, {}
     for null in size["nulls"]:
         all_bits[null] = np.concatenate([bits, empty[[one == null for one in nulls]]])
@@ -286,23 +295,19 @@ def investigate(
         "null": f"{size['draws']} data sets without clusters ({', '.join(size['nulls'])})",
         "seconds": f"{time.perf_counter() - start:.0f}",
     }
-    return Findings(
-        name,
-        source,
-        words,
-        left_out + _warnings(sources, measures, offered, best),
-        table,
-        all_bits,
-        p_values,
-        best,
-        clusters,
-        fit,
-    )
+    said = left_out + _warnings(sources, measures, offered, best)
+    return Findings(name, source, words, said, table, all_bits, p_values, best, clusters, fit)
 
 
 def own_folder(name):
     """Where everything about a data set of your own is kept: build/own/NAME."""
     return project_folder() / "build" / "own" / name
+
+
+def _quietly(*task):
+    """As `evaluate_over`: that one of hundreds of coolings may have missed a lower cost is nothing to tell."""
+    with warnings.catch_warnings(action="ignore", category=RestartWarning):
+        return evaluate_over(*task)
 
 
 def _array(source):
@@ -322,7 +327,7 @@ def _with_values(sources, arrays, measures, protocol):
         return kept, []
     halves = arrays if len(arrays) == 2 or protocol != "interleave" else [arrays[0][:, ::2], arrays[0][:, 1::2]]
     constant = np.any([np.ptp(half, axis=1) == 0 for half in halves], axis=0)
-    if not constant.any():
+    if not constant.any() or constant.all():  # all of them: the views themselves say why
         return kept, []
     names = ", ".join(map(str, np.array(sources[0].objects, dtype=object)[constant][:5]))
     words = f"{constant.sum()} rows are constant in a view, have no correlation there and are left out ({names}"
@@ -377,6 +382,12 @@ def _warnings(sources, measures, offered, best):
         found.append(
             f"{paths}: path distances follow nearest neighbours; many bits are the procedure's: see the excess"
         )
+    if best is None and sources[0].kind == "table":
+        X = np.asarray(sources[0].data, float)
+        parted = (kurtosis(X[:, np.ptp(X, axis=0) > 0], fisher=False) < BIMODAL).sum()
+        if parted > 0.2 * X.shape[1]:
+            text = f"{parted} of {X.shape[1]} columns fall into groups of values that lie apart, which the null keeps"
+            found.append(f"{text}: clusters that make such groups are not ruled out, look at these columns")
     if best is not None and best.n_clusters == max(offered):
         found.append(f"the largest number of clusters offered, {max(offered)}, was chosen: offer more")
     return found

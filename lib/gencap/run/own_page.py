@@ -84,11 +84,15 @@ def _capacities(found):
     best = table.loc[table.groupby(["model", "measure"], sort=False).z.idxmax()]
     figure = _figure(3.9 * min(len(best), 2), 2.9 * -(-len(best) // 2))
     axes = figure.subplots(-(-len(best) // 2), min(len(best), 2), squeeze=False, sharey=True).ravel()
+    top = 0.0
     for ax, (_, row) in zip(axes, best.iterrows(), strict=False):
         rows = table[table.setting == row.setting]
         own, *draws = found.bits[row.null][:, row.setting]
         plots.capacity_with_null(rows.n_clusters, own, draws, ax=ax, label="your data")
         ax.set_title(f"{NAMES[row.model]}, {MEASURED[row.measure]}", fontsize=8)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        top = max(top, ax.get_ylim()[1])
+    axes[0].set_ylim(-0.03 * top, top)  # all have it; each drawing had set its own
     for ax in axes[len(best) :]:
         ax.set_axis_off()
     return figure, (

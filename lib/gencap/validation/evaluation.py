@@ -225,10 +225,11 @@ def _key(model, folder):
         warnings.warn(f"capacities of {model!r} are {lost}, as not all that made them is known: {error}", stacklevel=5)
 
 
-def evaluate_all(tasks, total, folder, **options):
+def evaluate_all(tasks, total, folder, function=evaluate_over, **options):
     """Results of `evaluate_over` for every tuple of arguments, in order; `options` as for `map_with_bar`.
 
-    What is kept in `folder` is keyed here, once for each model: a worker does not have the globals of the session.
+    `function` may stand in for it. What is kept in `folder` is keyed here, once for each model: a worker does not have
+    the globals of the session.
     """
     try:
         if folder:
@@ -242,4 +243,4 @@ def evaluate_all(tasks, total, folder, **options):
             keys[id(model)] = _key(model, folder), model
         return model, *rest, folder, keys[id(model)][0]
 
-    return map_with_bar(evaluate_over, (call(*task) for task in tasks), total=total, **options)
+    return map_with_bar(function, (call(*task) for task in tasks), total=total, **options)

@@ -1,5 +1,6 @@
 """Own data: planted groups are found, noise claims nothing, the search is paid for, and nothing is lost on the way."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from gencap import __main__
 from gencap.datasets.files import OwnData
+from gencap.models.similarity import RestartWarning
 from gencap.run import own
 
 QUICK = {"n_clusters": [4, 5], "n_jobs": 1, "progress": False}
@@ -183,6 +185,34 @@ def test_what_is_refused():
             own.investigate(source(X), **(QUICK | options))
     with pytest.raises(ValueError, match="'kmeans' needs a table"):
         own.investigate(source(np.eye(9), "similarity"), **(QUICK | {"models": ["kmeans"]}))
+
+
+def test_an_error_comes_with_what_the_reader_doubted():
+    X = groups()[0]
+    with pytest.raises(ValueError, match="columns of X=3 must be >= 4.*; three are few$"):
+        own.investigate(source(X[:, :3], warnings=["three are few"]), **QUICK)
+    with pytest.raises(ValueError, match="median distance.*; take logarithms$"):
+        own.investigate(source(np.exp(6 * X), warnings=["take logarithms"]), **(QUICK | {"measures": ["euclidean"]}))
+
+
+def test_groups_that_the_null_keeps_are_not_ruled_out():
+    rng, sides = np.random.default_rng(0), np.repeat([-3, 3], 40)[:, None]
+    X = np.hstack([sides + rng.normal(size=(80, 9)), rng.normal(size=(80, 10)), np.ones((80, 1))])
+    assert "9 of 20 columns fall into groups" in " ".join(own._warnings([source(X)], [], [2, 3], None))
+    assert own._warnings([source(X)], [], [2, 3], pd.Series({"n_clusters": 2})) == []
+    assert own._warnings([source(X[:, 9:])], [], [2, 3], None) == []
+    assert own._warnings([source(rng.random((80, 20)))], [], [2, 3], None) == []
+
+
+def test_missed_costs_of_single_coolings_are_not_told(monkeypatch):
+    def told(*kinds):
+        for kind in kinds:
+            warnings.warn(kind.__name__, kind, stacklevel=2)
+
+    monkeypatch.setattr(own, "evaluate_over", told)
+    with pytest.warns(UserWarning) as caught:
+        own._quietly(RestartWarning, UserWarning)
+    assert [str(one.message) for one in caught] == ["UserWarning"]
 
 
 def test_warnings_of_paths_and_of_the_largest_number():

@@ -8,6 +8,7 @@ import pytest
 from test_own import ONE, groups, here, source  # noqa: F401
 
 import gencap as gc
+from gencap.run import own_page
 from gencap.run.own_page import sentence
 
 
@@ -57,3 +58,13 @@ def test_graphs_have_no_profiles(here):  # noqa: F811
     found = gc.investigate(source((X + X.T) / 2, "similarity"), n_clusters=[3, 4], n_jobs=1, progress=False)
     names = {file.name for file in found.write().parent.glob("*.png")}
     assert names == {"capacities.png", "clusters.png"}
+
+
+def test_no_panel_is_cut_by_the_next(here):  # noqa: F811
+    options = ONE | {"measures": ["euclidean", "correlation"]}
+    found = gc.investigate(source(groups()[0]), **options)
+    found.bits["matched"][:, 1] /= 20  # the second panel asks for a lower axis
+    figure = own_page._capacities(found)[0]
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        assert ax.get_ylim()[1] > found.bits["matched"].max() and set(ax.get_xticks() % 1) == {0}
