@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 MODULES = {"scikit-learn": "sklearn", "pillow": "PIL"}  # imported by another name than that of the distribution
 THROUGH = {"llvmlite": "numba", "markupsafe": "jinja2", "jupyter_client": "nbclient", "dateutil": "pandas"}
+THROUGH |= {"docutils": "sphinx"}
 
 
 @pytest.mark.parametrize("name", gencap.__all__)

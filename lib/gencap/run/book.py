@@ -25,8 +25,7 @@ from urllib.parse import unquote, urlsplit
 import nbformat
 from jinja2 import Environment, FileSystemLoader
 
-import gencap
-
+from .. import __version__
 from ..resources import fingerprint, project_folder
 from . import claims, runner
 from .saving import AT_START, VIEW
@@ -60,10 +59,10 @@ def write(run=True):
     from sphinx.util.docutils import docutils_namespace, patch_docutils
 
     start, build, warnings, failed = time.perf_counter(), project_folder() / "build", io.StringIO(), []
-    work, lessons = build / "book-source", {path: nbformat.read(path, 4) for path in runner.project_notebooks()}
+    work, lessons = build / "book-source", {path: runner.read_notebook(path) for path in runner.project_notebooks()}
     moving = [path for path, lesson in lessons.items() if any(VIEW in data for data in _shown(lesson))]
     if missing := [path for path in moving if run and _frames(path) is None]:
-        words = f"the explorers of {len(missing)} lessons have no page: these are run now, up to a minute each"
+        words = f"lessons to run for the pages of their explorers: {len(missing)}, up to a minute each"
         print(f"gencap: {words} (gencap book --no-run shows pictures instead)", file=sys.stderr)
         failed = [str(runner.NotebookFailed(one)) for one in runner.run_all(missing) if one["status"] == "failed"]
     frames = {path: _frames(path) or [] for path in lessons}
@@ -125,7 +124,7 @@ def _frames(path):
     record = runner.last_record(path, ["quick"])
     if record and record["status"] == "done" and not record["stale"]:
         kept = runner.kept_notebook(path, record["parameters"])
-        shown = [data["text/html"] for data in _shown(nbformat.read(kept, 4)) if "text/html" in data]
+        shown = [data["text/html"] for data in _shown(runner.read_notebook(kept)) if "text/html" in data]
         named = [(frame, re.match('<iframe src="(.*?)"', frame)) for frame in shown]
         return [(frame, kept.with_name(name[1])) for frame, name in named if name]
 
@@ -144,7 +143,7 @@ def _sources(lessons, frames):
         for id, words in DECIDED.findall(_printed(lesson.cells)):
             decided[id].append((path.stem, words))
         if (file := answers[path]).exists():
-            solutions = nbformat.read(file, 4)
+            solutions = runner.read_notebook(file)
             solutions.cells[0].source += f"\n\n**Lesson**: [](../{path.name})"
             files[f"notebooks/solutions/{path.name}"] = _readable(solutions, file, known, [])
             lesson.cells[0].source += f"\n\n**Solutions**: [answers to the exercises](solutions/{path.name})"
@@ -219,14 +218,15 @@ def _caption(cells, number):
 
 def _wings():
     """All public names: {wing: (what it is, {"" or gc.ROOM: [(name, directive of Sphinx, summary)]})}."""
+    package = sys.modules["gencap"]  # as the reader has it, with all names; no room imports it
     about = {wing: getattr(sys.modules.get(f"gencap.{wing}"), "__doc__", None) or GROUND for wing in WINGS}
     wings = {wing: (text.splitlines()[0], defaultdict(list)) for wing, text in about.items()}
-    for name in gencap.__all__:
-        thing, named = getattr(gencap, name), {name: getattr(gencap, name)}
+    for name in package.__all__:
+        thing, named = getattr(package, name), {name: getattr(package, name)}
         home, room = getattr(thing, "__module__", None) or thing.__name__, f"gc.{name}" * inspect.ismodule(thing)
         if room:
             own = {key: one for key, one in vars(thing).items() if str(getattr(one, "__module__", "")).startswith(home)}
-            named = {f"{name}.{key}": one for key, one in own.items() if key[0] != "_" and key not in gencap.__all__}
+            named = {f"{name}.{key}": one for key, one in own.items() if key[0] != "_" and key not in package.__all__}
         for key, one in named.items():
             directive, summary = f"auto{'class' if inspect.isclass(one) else 'function'}", inspect.getdoc(one)
             wings.get(home.split(".")[1], wings["ground"])[1][room].append((key, directive, summary.splitlines()[0]))
@@ -250,13 +250,16 @@ def check(folder):
     folder, outside, broken, silent = folder.resolve(), set(), [], []
     files = [f for f in folder.rglob("*.html") if f.relative_to(folder).parts[0] not in ("explorers", "_static")]
     texts = {file: file.read_text(encoding="utf-8") for file in files}
-    places = {file: set(map(html.unescape, re.findall(r'\b(?:id|name)="(.+?)"', text))) for file, text in texts.items()}
+    places = {
+        file: {html.unescape(id) for _, id in re.findall(r"""\b(?:id|name)=(["'])(.+?)\1""", text)}
+        for file, text in texts.items()
+    }
     for file, text in texts.items():
         name = file.relative_to(folder).as_posix()
         pictures = [tag for tag in re.findall("<img [^>]*>", text) if not re.search(r'\balt="[^"]*\w', tag)]
         silent += [f"{name}: {tag} has no alternative text" for tag in pictures]
-        for link in map(html.unescape, re.findall(r'\b(?:href|src)="(.+?)"', text)):
-            url = urlsplit(link)
+        for _, link in re.findall(r"""\b(?:href|src)=(["'])(.+?)\1""", text):
+            url = urlsplit(html.unescape(link))
             there = (file.parent / unquote(url.path)).resolve() if url.path else file
             if url.scheme:
                 outside |= {link} if url.netloc else set()
@@ -314,4 +317,4 @@ def setup(app):
     app.connect("doctree-read", fold_answers)
     app.connect("autodoc-process-docstring", plain, 400)  # before numpydoc's
     app.add_js_file(None, body="if (location.protocol === 'file:') DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;")
-    return {"version": gencap.__version__, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": __version__, "parallel_read_safe": True, "parallel_write_safe": True}
