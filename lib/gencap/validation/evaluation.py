@@ -225,7 +225,7 @@ def _key(model, folder):
         warnings.warn(f"capacities of {model!r} are {lost}, as not all that made them is known: {error}", stacklevel=5)
 
 
-def evaluate_all(tasks, total, folder, function=evaluate_over, **options):
+def evaluate_all(tasks, total, folder, *, function=evaluate_over, **options):
     """Results of `evaluate_over` for every tuple of arguments, in order; `options` as for `map_with_bar`.
 
     `function` may stand in for it. What is kept in `folder` is keyed here, once for each model: a worker does not have
