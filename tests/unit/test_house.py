@@ -19,8 +19,9 @@ MOST_LINES_OF_A_ROOM = 400  # a room that outgrows them is split by concept
 MOST_ROOMS = {"models": 16}  # of a wing; ten elsewhere
 BY_NAME = {
     "validation.criteria": {"AnnealedKMeans"},  # the model of the gap statistic where the caller gives none
-    "run.own": set("AdaptiveRatioCut AnnealedKMeans CorrelationClustering NormalizedCut PairwiseClustering".split()),
-}  # the second: what the words of a command stand for
+    "run.own": set("AdaptiveRatioCut AnnealedKMeans CorrelationClustering NormalizedCut PairwiseClustering".split())
+    | {"RestartWarning"},
+}  # the second: what the words of a command stand for, and what is not told of each of hundreds of coolings
 # From the ground up. A wing may use what stands before it, and itself.
 FLOORS = (
     ("kernels",),
