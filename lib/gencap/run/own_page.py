@@ -59,7 +59,7 @@ def write_page(findings, folder):
 
 def sentence(found):
     """What may be written in a paper, as it was done."""
-    objects, (null, p) = len(found.source.objects), max(found.p_values.items(), key=lambda both: both[1])
+    objects, p = len(found.source.objects), max(found.p_values.values())
     searched = f"a search of {found.words['search']}, against {found.words['null']}"
     if found.best is None:
         text = f"We found no clustering of the {objects} objects whose generalization capacity exceeds that of data"
@@ -68,8 +68,8 @@ def sentence(found):
     return (
         f"The {objects} objects were divided into {found.clusters.cluster.nunique()} clusters by {how}; model, "
         f"temperature and number of clusters were chosen by generalization capacity, {best.bits:.2f} bits per object, "
-        f"{best.excess:.2f} bits above the mean of data without clusters (p = {p:.2g} over {searched}; {null} null; "
-        f"gencap {__version__})."
+        f"{best.excess:.2f} bits above the mean of data without clusters (p = {p:.2g} over {searched}; {best.null} "
+        f"null; gencap {__version__})."
     )
 
 
@@ -80,7 +80,7 @@ def _figure(width, height):
 
 def _capacities(found):
     """Capacity against the number of clusters, a panel for each model and measure at its best neutral point."""
-    table = found.table[found.table.null == max(found.p_values, key=found.p_values.get)]
+    table = found.table[found.table.null == found.table.groupby("null").z.max().idxmin()]  # the hardest to pass
     best = table.loc[table.groupby(["model", "measure"], sort=False).z.idxmax()]
     figure = _figure(3.9 * min(len(best), 2), 2.9 * -(-len(best) // 2))
     axes = figure.subplots(-(-len(best) // 2), min(len(best), 2), squeeze=False, sharey=True).ravel()

@@ -1,6 +1,7 @@
 """The page about own data: verdict first, every promised file, nothing of an earlier result, no markup from names."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -68,3 +69,13 @@ def test_no_panel_is_cut_by_the_next(here):  # noqa: F811
     figure.draw_without_rendering()
     for ax in figure.axes:
         assert ax.get_ylim()[1] > found.bits["matched"].max() and set(ax.get_xticks() % 1) == {0}
+
+
+def test_picture_and_sentence_are_about_the_null_that_leaves_least(found):
+    easy = found.table.assign(null="permuted", z=found.table.z + 9, excess=found.table.bits)
+    both = {"permuted": found.p_values["matched"], **found.p_values}
+    bits = {"permuted": 0 * found.bits["matched"], **found.bits}
+    found = replace(found, table=pd.concat([easy, found.table]), p_values=both, bits=bits)
+    assert "matched null; gencap" in sentence(found)
+    drawn = [line.get_ydata() for line in own_page._capacities(found)[0].axes[0].lines]
+    assert any(np.allclose(y, found.bits["matched"][1:, 0].mean(axis=0)) for y in drawn)
