@@ -219,8 +219,7 @@ def _caption(cells, number):
 def _wings():
     """All public names: {wing: (what it is, {"" or gc.ROOM: [(name, directive of Sphinx, summary)]})}."""
     package = sys.modules["gencap"]  # as the reader has it, with all names; no room imports it
-    about = {wing: getattr(sys.modules.get(f"gencap.{wing}"), "__doc__", None) or GROUND for wing in WINGS}
-    wings = {wing: (text.splitlines()[0], defaultdict(list)) for wing, text in about.items()}
+    wings = {wing: defaultdict(list) for wing in WINGS}
     for name in package.__all__:
         thing, named = getattr(package, name), {name: getattr(package, name)}
         home, room = getattr(thing, "__module__", None) or thing.__name__, f"gc.{name}" * inspect.ismodule(thing)
@@ -229,8 +228,9 @@ def _wings():
             named = {f"{name}.{key}": one for key, one in own.items() if key[0] != "_" and key not in package.__all__}
         for key, one in named.items():
             directive, summary = f"auto{'class' if inspect.isclass(one) else 'function'}", inspect.getdoc(one)
-            wings.get(home.split(".")[1], wings["ground"])[1][room].append((key, directive, summary.splitlines()[0]))
-    return wings
+            wings.get(home.split(".")[1], wings["ground"])[room].append((key, directive, summary.splitlines()[0]))
+    about = {wing: getattr(sys.modules.get(f"gencap.{wing}"), "__doc__", None) or GROUND for wing in WINGS}
+    return {wing: (about[wing].splitlines()[0], rooms) for wing, rooms in wings.items()}
 
 
 def check(folder):

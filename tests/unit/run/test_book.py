@@ -165,6 +165,8 @@ def test_the_book_looks_up_and_loads_nothing_from_elsewhere(explored):
     assert all(one["place"] in page(explored, "errata.html") for one in claims.errata().values())
     models = page(explored, "api/models.html")
     assert 'id="gencap.CorrelationClustering"' in models and "set_fit_request" not in models
+    about = [(gencap.models, models), (gencap.run, page(explored, "api/run.html"))]
+    assert all(wing.__doc__.splitlines()[0] in text for wing, text in about)
     assert 'href="run.html#gencap.claims.check"' in page(explored, "api/index.html")
     loaded = r'<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)="([^"]*)"'
     pages = [file.read_text(encoding="utf-8") for file in (explored / "build" / "book").rglob("*.html")]
