@@ -146,7 +146,13 @@ def test_the_book_shows_what_a_lesson_holds(explored, capsys):
     assert 'alt="Figure 1.1 (ours). A p_k in green."' in second and 'href="00_first.html"' in second
     answers = page(explored, "notebooks/solutions/00_first.html")
     folds = re.findall(r'<details class="fold"><summary>Answer</summary>(.*?)</details>', answers, re.DOTALL)
-    assert len(folds) == 2 and "Because" in folds[0] and "solved" in folds[0] and "So it is" in folds[0]
+    assert (
+        len(folds) == 2
+        and "Because" in folds[0]
+        and answers.count("Because") == 1
+        and "solved" in folds[0]
+        and "So it is" in folds[0]
+    )
     assert "By the way" in folds[1] and "prepared" not in "".join(folds) and 'href="../00_first.html"' in answers
 
 
@@ -207,6 +213,7 @@ def test_a_second_call_is_quick_and_an_interrupted_one_leaves_the_book(explored,
     (explored / "README.md").write_text(README + "\nAnother word.\n", encoding="utf-8")
 
     def broken_off(self, *args):
+        (kept.parent / "html" / "errata.html").write_text("half")
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -214,6 +221,7 @@ def test_a_second_call_is_quick_and_an_interrupted_one_leaves_the_book(explored,
         assert __main__.main(["book"]) == 130
     assert page(explored, "index.html") == before
     assert book.write()[1] == [] and "Another word." in page(explored, "index.html")
+    assert len(page(explored, "errata.html")) > 1000
     (explored / "notebooks" / "01_second.ipynb").unlink()  # and its page goes with it
     (explored / "README.md").write_text(re.sub(".*01_second.*\n", "", README), encoding="utf-8")
     book.write(run=False)
