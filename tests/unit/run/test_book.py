@@ -219,7 +219,7 @@ def test_a_second_call_is_quick_and_an_interrupted_one_leaves_the_book(explored,
     with monkeypatch.context() as patch:
         patch.setattr(Sphinx, "build", broken_off)
         assert __main__.main(["book"]) == 130
-    assert page(explored, "index.html") == before
+    assert page(explored, "index.html") == before and not (kept.parent / "complete").exists()
     assert book.write()[1] == [] and "Another word." in page(explored, "index.html")
     assert len(page(explored, "errata.html")) > 1000
     (explored / "notebooks" / "01_second.ipynb").unlink()  # and its page goes with it
