@@ -67,9 +67,7 @@ def write(run=True):
         failed = [str(runner.NotebookFailed(one)) for one in runner.run_all(missing) if one["status"] == "failed"]
     frames = {path: _frames(path) or [] for path in lessons}
     sources, complete = _sources(lessons, frames), work / "complete"
-    made_of = fingerprint(
-        [sorted(sources), *(file.read_text(encoding="utf-8") for file in sorted(HERE.glob("book.*")))]
-    )
+    made_of = fingerprint([*sorted(sources), *(path.read_text("utf-8") for path in sorted(HERE.glob("book.*")))])
     if not complete.exists() or complete.read_text() != made_of:  # begun and not ended, or of other pages: all anew
         shutil.rmtree(work, ignore_errors=True)
     complete.unlink(missing_ok=True)
