@@ -67,9 +67,7 @@ def write(run=True):
         failed = [str(runner.NotebookFailed(one)) for one in runner.run_all(missing) if one["status"] == "failed"]
     frames = {path: _frames(path) or [] for path in lessons}
     sources, complete = _sources(lessons, frames), work / "complete"
-    made_of = fingerprint(
-        [sorted(sources), *(file.read_text(encoding="utf-8") for file in sorted(HERE.glob("book.*")))]
-    )
+    made_of = fingerprint([*sorted(sources), *(path.read_text("utf-8") for path in sorted(HERE.glob("book.*")))])
     if not complete.exists() or complete.read_text() != made_of:  # begun and not ended, or of other pages: all anew
         shutil.rmtree(work, ignore_errors=True)
     complete.unlink(missing_ok=True)
@@ -219,8 +217,7 @@ def _caption(cells, number):
 def _wings():
     """All public names: {wing: (what it is, {"" or gc.ROOM: [(name, directive of Sphinx, summary)]})}."""
     package = sys.modules["gencap"]  # as the reader has it, with all names; no room imports it
-    about = {wing: getattr(sys.modules.get(f"gencap.{wing}"), "__doc__", None) or GROUND for wing in WINGS}
-    wings = {wing: (text.splitlines()[0], defaultdict(list)) for wing, text in about.items()}
+    wings = {wing: defaultdict(list) for wing in WINGS}
     for name in package.__all__:
         thing, named = getattr(package, name), {name: getattr(package, name)}
         home, room = getattr(thing, "__module__", None) or thing.__name__, f"gc.{name}" * inspect.ismodule(thing)
@@ -229,8 +226,9 @@ def _wings():
             named = {f"{name}.{key}": one for key, one in own.items() if key[0] != "_" and key not in package.__all__}
         for key, one in named.items():
             directive, summary = f"auto{'class' if inspect.isclass(one) else 'function'}", inspect.getdoc(one)
-            wings.get(home.split(".")[1], wings["ground"])[1][room].append((key, directive, summary.splitlines()[0]))
-    return wings
+            wings.get(home.split(".")[1], wings["ground"])[room].append((key, directive, summary.splitlines()[0]))
+    about = {wing: getattr(sys.modules.get(f"gencap.{wing}"), "__doc__", None) or GROUND for wing in WINGS}
+    return {wing: (about[wing].splitlines()[0], rooms) for wing, rooms in wings.items()}
 
 
 def check(folder):

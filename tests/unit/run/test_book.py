@@ -146,7 +146,13 @@ def test_the_book_shows_what_a_lesson_holds(explored, capsys):
     assert 'alt="Figure 1.1 (ours). A p_k in green."' in second and 'href="00_first.html"' in second
     answers = page(explored, "notebooks/solutions/00_first.html")
     folds = re.findall(r'<details class="fold"><summary>Answer</summary>(.*?)</details>', answers, re.DOTALL)
-    assert len(folds) == 2 and "Because" in folds[0] and "solved" in folds[0] and "So it is" in folds[0]
+    assert (
+        len(folds) == 2
+        and "Because" in folds[0]
+        and answers.count("Because") == 1
+        and "solved" in folds[0]
+        and "So it is" in folds[0]
+    )
     assert "By the way" in folds[1] and "prepared" not in "".join(folds) and 'href="../00_first.html"' in answers
 
 
@@ -165,6 +171,8 @@ def test_the_book_looks_up_and_loads_nothing_from_elsewhere(explored):
     assert all(one["place"] in page(explored, "errata.html") for one in claims.errata().values())
     models = page(explored, "api/models.html")
     assert 'id="gencap.CorrelationClustering"' in models and "set_fit_request" not in models
+    about = [(gencap.models, models), (gencap.run, page(explored, "api/run.html"))]
+    assert all(wing.__doc__.splitlines()[0] in text for wing, text in about)
     assert 'href="run.html#gencap.claims.check"' in page(explored, "api/index.html")
     loaded = r'<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)="([^"]*)"'
     pages = [file.read_text(encoding="utf-8") for file in (explored / "build" / "book").rglob("*.html")]
@@ -205,13 +213,15 @@ def test_a_second_call_is_quick_and_an_interrupted_one_leaves_the_book(explored,
     (explored / "README.md").write_text(README + "\nAnother word.\n", encoding="utf-8")
 
     def broken_off(self, *args):
+        (kept.parent / "html" / "errata.html").write_text("half")
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(Sphinx, "build", broken_off)
         assert __main__.main(["book"]) == 130
-    assert page(explored, "index.html") == before
+    assert page(explored, "index.html") == before and not (kept.parent / "complete").exists()
     assert book.write()[1] == [] and "Another word." in page(explored, "index.html")
+    assert len(page(explored, "errata.html")) > 1000
     (explored / "notebooks" / "01_second.ipynb").unlink()  # and its page goes with it
     (explored / "README.md").write_text(re.sub(".*01_second.*\n", "", README), encoding="utf-8")
     book.write(run=False)
