@@ -673,7 +673,7 @@ def test_arrays_per_object_stay_with_their_objects(tmp_path, monkeypatch):
 # Graphs ---------------------------------------------------------------------------------------------------------------
 
 
-def planted(n_objects=48, seed=0):
+def grouped_graph(n_objects=48, seed=0):
     """A graph of weights 0 and 1 with four groups."""
     rng, labels = np.random.default_rng(seed), np.arange(n_objects) % 4
     X = np.triu(rng.random((n_objects, n_objects)) < np.where(labels[:, None] == labels, 0.8, 0.1), 1).astype(float)
@@ -682,7 +682,7 @@ def planted(n_objects=48, seed=0):
 
 @pytest.mark.parametrize("null", list(NULLS))
 def test_a_null_graph_is_one_without_groups(null):
-    X = planted()
+    X = grouped_graph()
     made = null_graphs([X], null, random_state=0)
     assert made.shape == (1, 48, 48) and np.array_equal(made[0], made[0].T) and not made[0].diagonal().any()
     model = gc.CorrelationClustering(4, random_state=0)
@@ -717,7 +717,7 @@ def test_two_measurements_stay_as_alike_as_they_are(null):
 
 def test_the_gaussian_null_turns_all_measurements_alike():
     """A rotation is linear, and one that keeps the vector of ones keeps the sum of all weights."""
-    X, Y = planted(16), planted(16, seed=1)
+    X, Y = grouped_graph(16), grouped_graph(16, seed=1)
     turned = null_graphs([X, Y, X + Y], "gaussian", random_state=0)
     np.testing.assert_allclose(turned[0] + turned[1], turned[2], atol=1e-9)
     np.testing.assert_allclose(turned.sum(axis=(1, 2)), [X.sum(), Y.sum(), X.sum() + Y.sum()])
