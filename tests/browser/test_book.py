@@ -24,6 +24,7 @@ README = """\
 | [01_explore](notebooks/01_explore.ipynb) | an explorer |
 | [02_from_weights_to_bits](notebooks/02_from_weights_to_bits.ipynb) | formulas |
 """
+WIDE = f"# 1. Explore\n\nA kaleidoscope, `{'long_name.' * 9}` and ${'+'.join(map(str, range(25)))}$.\n"
 EXPLORE = """\
 import gencap as gc
 
@@ -53,7 +54,7 @@ def small_book(tmp_path_factory):
     view = {"application/vnd.jupyter.widget-view+json": {"model_id": "a"}, "text/plain": "Explorer(rank: 4)"}
     view["image/png"] = base64.b64encode(stream.getvalue()).decode()
     cell = v4.new_code_cell(EXPLORE, outputs=[v4.new_output("display_data", view)])
-    lesson = v4.new_notebook(cells=[v4.new_markdown_cell("# 1. Explore\n\nA kaleidoscope."), cell])
+    lesson = v4.new_notebook(cells=[v4.new_markdown_cell(WIDE), cell])
     lesson.metadata.language_info = {"name": "python"}
     nbformat.write(lesson, project / "notebooks" / "01_explore.ipynb")
     with pytest.MonkeyPatch.context() as patch:
