@@ -142,7 +142,7 @@ def odd_tables(draw):
     kinds = [st.floats(-1e3, 1e3), st.sampled_from([0.0, 1.0]), st.just(0.1), st.integers(-2, 2)]
     columns = [draw(st.lists(draw(st.sampled_from(kinds)), min_size=n, max_size=n)) for _ in range(d)]
     X = np.array(columns, dtype=float).T
-    X[np.abs(X) < 1e-6] = 0.0  # what is tiny beside the rest, or below 1e-150 at the small scale, is refused or rounding
+    X[np.abs(X) < 1e-6] = 0.0  # tiny beside the rest: rounding, or refused at the small scale
     return X * draw(st.sampled_from([1.0, 1e-140, 1e140]))
 
 
