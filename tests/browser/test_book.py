@@ -12,7 +12,6 @@ import gencap
 from gencap import __main__
 
 ROOT = Path(__file__).resolve().parents[2]
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 README = """\
 # A small book
 
@@ -64,22 +63,14 @@ def small_book(tmp_path_factory):
 
 
 @pytest.fixture
-def page():
+def page(chromium):
     """A page of headless Chromium; `problems` gathers errors of its console and requests that leave the files."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no chromium on the path")
-    with playwright.sync_playwright() as driver:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=flags)
-        page, problems = browser.new_page(viewport={"width": 1300, "height": 1000}), []
-        page.problems = problems
-        page.on("pageerror", lambda error: problems.append(f"{error}"))
-        page.on("console", lambda message: message.type == "error" and problems.append(message.text))
-        page.on("request", lambda one: one.url.startswith(("file:", "data:")) or problems.append(f"asks for {one.url}"))
-        page.on("requestfailed", lambda one: problems.append(f"not there: {one.url}"))
-        yield page
-        browser.close()
+    chromium.problems = found = []
+    chromium.on("pageerror", lambda error: found.append(f"{error}"))
+    chromium.on("console", lambda message: message.type == "error" and found.append(message.text))
+    chromium.on("request", lambda one: one.url.startswith(("file:", "data:")) or found.append(f"asks for {one.url}"))
+    chromium.on("requestfailed", lambda one: found.append(f"not there: {one.url}"))
+    return chromium
 
 
 def test_every_page_opens_without_error_and_asks_for_nothing(page, small_book):

@@ -19,7 +19,6 @@ import gencap as gc
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = {"00_start_here": "temperature", "11_dominant_sets": "step", "06_rank_selection": "rank"}
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 PRESSES = 8
 READY = """() => {
     const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
@@ -119,21 +118,13 @@ def lab(tmp_path):
 
 
 @pytest.fixture
-def page():
+def page(chromium):
     """A page of headless Chromium, and the list of errors that its console has shown."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no chromium on the path")
-    with playwright.sync_playwright() as driver:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=flags)
-        page = browser.new_page(viewport={"width": 1300, "height": 1000})
-        page.set_default_timeout(60_000)
-        page.problems = []
-        page.on("pageerror", lambda error: page.problems.append(f"{error}"))
-        page.on("console", lambda message: message.type == "error" and page.problems.append(_words(message)))
-        yield page
-        browser.close()
+    chromium.set_default_timeout(60_000)
+    chromium.problems = problems = []
+    chromium.on("pageerror", lambda error: problems.append(f"{error}"))
+    chromium.on("console", lambda message: message.type == "error" and problems.append(_words(message)))
+    return chromium
 
 
 def _words(message):

@@ -83,9 +83,7 @@ def check(id, obtained, *, holds=None, part=None, corrected=False, needs=None, r
     >>> gc.claims.check("cc-075", 5, holds=5 == 5)
     cc-075: published 5 | reproduced
     """
-    if (row := published().get(id)) is None:
-        near = difflib.get_close_matches(str(id), published(), n=3, cutoff=0.4)
-        raise ValueError(f"unknown claim {id!r}; near it: {', '.join(near) or 'none'} (see gencap.claims.published())")
+    row = _known("claim", id, published)
     record = {"id": id, "published": row["published"], "obtained": _plain(obtained), "held": "", "reason": ""}
     if needs is not None:
         check_option("needs", needs, ("data", "full profile"))
@@ -103,6 +101,15 @@ def check(id, obtained, *, holds=None, part=None, corrected=False, needs=None, r
     if os.environ.get(RECORD_FILE):
         with open(os.environ[RECORD_FILE], "a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
+
+
+def _known(what, id, ledger):
+    """The row of a ledger."""
+    if id not in ledger():
+        near = difflib.get_close_matches(str(id), ledger(), n=3, cutoff=0.4)
+        see = f"see gencap.claims.{ledger.__name__}()"
+        raise ValueError(f"unknown {what} {id!r}; near it: {', '.join(near) or 'none'} ({see})")
+    return ledger()[id]
 
 
 class table(pandas.DataFrame):
@@ -165,9 +172,7 @@ def erratum(id, *, truth, right, printed=None, tolerance=1e-6):
     >>> gc.claims.erratum("000-eq75", truth=1.0, right=1.0, printed=0.603)
     000-eq75: truth 1, right form 1, printed form 0.603 | the right form holds, the printed one fails
     """
-    if id not in errata():
-        near = difflib.get_close_matches(str(id), errata(), n=3, cutoff=0.4)
-        raise ValueError(f"unknown erratum {id!r}; near it: {', '.join(near) or 'none'} (see gencap.claims.errata())")
+    _known("erratum", id, errata)
 
     def holds(form):
         return np.allclose(np.asarray(form, float), np.asarray(truth, float), rtol=tolerance, atol=tolerance)

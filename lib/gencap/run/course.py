@@ -36,7 +36,7 @@ from nbformat import v4
 from .. import __version__
 from ..resources import fingerprint, map_with_bar, project_folder, replacing
 from .execution import running_kernel
-from .runner import ParameterError, read_notebook
+from .runner import ParameterError, read_notebook, write_notebook
 from .saving import page
 
 PATIENCE = 10  # seconds for a kernel to answer an interrupt, and for what it wrote to arrive
@@ -199,12 +199,6 @@ def _points(cell, most):
     return most if cell.execution_count else 0.0
 
 
-def _write(path, notebook):
-    """Write a notebook; half a surrogate pair in it is written as JSON escapes it."""
-    with replacing(path) as stream:
-        stream.write(nbformat.writes(notebook).encode("utf-8", "backslashreplace"))
-
-
 def _grade(path, submission, kept, seconds, memory):
     """Grade a submission and keep it; False if it was graded before and nothing has changed since."""
     source, most = _source(path)
@@ -226,7 +220,7 @@ def _grade(path, submission, kept, seconds, memory):
     except Exception as error:  # the machine's or ours: the others go on, and this one is graded again the next time
         otherwise, key = ("not run", f"{type(error).__name__}: {error}"), None
     notebook.metadata["gencap"] = {"key": key, "rows": _rows(notebook, happened, most, otherwise)}
-    _write(kept, notebook)
+    write_notebook(kept, notebook)
     return True
 
 
@@ -246,7 +240,7 @@ def _release(path, out, seconds, memory):
         return f"{path.stem} is not released, its own solution does not pass: {'; '.join(faults)}", False
     for step in (ClearSolutions, ClearHiddenTests, LockCells, ClearOutput, ComputeChecksums):
         source, _ = step().preprocess(source, {})
-    _write(out / "release" / path.stem / path.name, source)
+    write_notebook(out / "release" / path.stem / path.name, source)
     by_hand = sum(row["max_points"] for row in rows if row["what_happened"] == "by hand")
     words = f", {by_hand:g} of them by hand" if by_hand else ""
     return f"{path.stem}: {len(most)} graded cells, {sum(most.values()):g} points{words}", True
@@ -276,7 +270,7 @@ def _feedback(kept, to, table):
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         for cells in (notebook.cells, notebook.cells[:1]):  # the table alone where a page cannot hold an output
             notebook.cells = cells
-            _write(Path(folder) / kept.name, notebook)
+            write_notebook(Path(folder) / kept.name, notebook)
             with contextlib.suppress(Exception):
                 shown = page(Path(folder) / kept.name, folder)
                 break

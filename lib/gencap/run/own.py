@@ -36,7 +36,7 @@ from ..models.quadratic import CorrelationClustering
 from ..models.similarity import RestartWarning
 from ..resources import project_folder, require
 from ..validation.evaluation import PROTOCOLS, ROUNDING, evaluate, evaluate_all, evaluate_over, make_views, pair_of
-from ..validation.nulls import null_graphs, null_views
+from ..validation.nulls import CapacityNull, null_graphs, null_views
 from ..views.graphs import GraphViews, paired_graphs
 from ..views.measures import standardised_rows
 from ..views.protocols import MEASURES, Views, replicates
@@ -343,15 +343,14 @@ def _standardised(bits):
 
 def _rows(null, settings, offered, bits, z):
     """Rows of `Findings.table` from bits (1 + R, settings, numbers of clusters) and z of the data."""
-    rows, draws = [], bits[1:]
+    tables = []
     for s, setting in enumerate(settings):
-        for k, n_clusters in enumerate(offered):
-            own, others = bits[0, s, k], draws[:, s, k]
-            row = {"null": null, "setting": s, "model": setting.word, "measure": setting.measure}
-            row |= {"neutral": setting.neutral, "n_clusters": n_clusters, "bits": own, "null_mean": others.mean()}
-            row |= {"null_sd": others.std(ddof=1), "excess": own - others.mean(), "z": z[s, k]}
-            rows.append(row | {"p": (1 + (others >= own - ROUNDING).sum()) / len(bits)})
-    return pd.DataFrame(rows)
+        found = CapacityNull(null, np.array(offered), bits[0, s], bits[1:, s])
+        row = {"null": null, "setting": s, "model": setting.word, "measure": setting.measure}
+        row |= {"neutral": setting.neutral, "n_clusters": offered, "bits": found.observed, "null_mean": found.mean}
+        row |= {"null_sd": found.spread, "excess": found.excess, "z": z[s], "p": found.p_value}
+        tables.append(pd.DataFrame(row))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _best(table):

@@ -295,7 +295,7 @@ def run(path, values, progress=None):
         A cell raised, or the kernel died. The notebook up to it is kept as failed-NAME.ipynb, and no other result
         stands beside it.
     """
-    from nbformat.v4 import new_code_cell, upgrade, writes
+    from nbformat.v4 import new_code_cell, upgrade
     from papermill.translators import PythonTranslator
 
     path, folder = Path(path).resolve(), run_folder(Path(path).resolve(), values)
@@ -334,8 +334,7 @@ def run(path, values, progress=None):
     for old in (folder / "run.json", *results, *(kept.with_suffix(".html") for kept in results)):
         old.unlink(missing_ok=True)
     kept = results[bool(error)]
-    with replacing(kept) as stream:  # half a surrogate pair that a cell printed is written as JSON escapes it
-        stream.write(writes(notebook).encode("utf-8", "backslashreplace"))
+    write_notebook(kept, notebook)
     write_json(folder / "run.json", record)
     _write_page(kept, path.parent)
     if error:
@@ -353,6 +352,17 @@ def _write_page(kept, folder):
     except Exception as problem:
         why = " ".join(f"{type(problem).__name__}: {problem}".split())
         print(f"gencap: {kept.name} is kept without its page: {why[:300]}", file=sys.stderr)
+
+
+def write_notebook(path, notebook):
+    """Write a notebook of format 4 under a temporary name first.
+
+    Half a surrogate pair that a cell printed is written as JSON escapes it.
+    """
+    from nbformat.v4 import writes
+
+    with replacing(path) as stream:
+        stream.write(writes(notebook).encode("utf-8", "backslashreplace"))
 
 
 def write_json(path, value):

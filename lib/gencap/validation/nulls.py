@@ -34,6 +34,7 @@ from ..checks import (
     check_vectors,
     generator,
 )
+from ..views.graphs import GraphViews
 from ..views.protocols import MEASURES, Views
 from .evaluation import ROUNDING, evaluate_all, make_views
 from .selection import check_model
@@ -258,11 +259,13 @@ def null_graphs(graphs, null, *, random_state=None):
 
 
 def null_views(views, null, measure, rng):
-    """Views of a table without clusters, made as `views` were; its rows may lack a correlation where theirs do not.
+    """Views of data without clusters, made as `views` were; rows may lack a correlation where theirs do not.
 
     `measure` is empty where no model asks for similarities.
     """
-    again = views.remake(NULLS[null](views.data, random_state=rng), rng)
+    is_graph = isinstance(views, GraphViews)
+    made = null_graphs(views.data, null, random_state=rng) if is_graph else NULLS[null](views.data, random_state=rng)
+    again = views.remake(made, rng)
     try:
         again.check_rows(measure)
     except ValueError as error:

@@ -17,17 +17,6 @@ from gencap.show import description, plots
 from gencap.show.description import LONGEST, describe
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    pyplot.close("all")
-
-
-@pytest.fixture
-def ax():
-    return Figure().add_subplot()
-
-
 @pytest.mark.parametrize(
     ("written", "said"),
     [

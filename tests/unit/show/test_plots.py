@@ -38,17 +38,6 @@ def capacity(tree):
     return SimpleNamespace(betas=tree.betas, curve=np.array([0.0, 1.0, -40.0]), value=1.0, index=1)
 
 
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    pyplot.close("all")
-
-
-@pytest.fixture
-def ax():
-    return Figure().add_subplot()
-
-
 def simulate(colour, kind):
     """Colour as a dichromat sees it (projection in linear light after Vienot, Brettel and Mollon 1999)."""
     red, green, blue = np.array(to_rgb(colour)) ** 2.2

@@ -726,6 +726,18 @@ def test_the_gaussian_null_turns_all_measurements_alike():
     assert np.abs(turned[0] - X).max() > 0.5
 
 
+def test_views_of_a_graph_have_a_null_of_graphs():
+    model = gc.CorrelationClustering(4, random_state=0)
+    views = gc.paired_graphs(grouped_graph(), neutral=0.5, random_state=1)
+    found = gc.capacity_null(model, views, null="matched", n_repeats=4, random_state=0, progress=False)
+    assert found.p_value_max == 0.2 and found.observed[0] == gc.evaluate(model, views.similarities()).value
+    # By hand: the second of the random states spawned makes the first null graph, and then its lots.
+    rng = np.random.default_rng(np.random.SeedSequence(0).spawn(5)[1])
+    made = null_graphs(views.data, "matched", random_state=rng)
+    again = gc.paired_graphs(made, neutral=0.5, random_state=rng).similarities()
+    assert found.null[0, 0] == gc.evaluate(model, again).value
+
+
 @pytest.mark.filterwarnings("ignore::gencap.models.similarity.RestartWarning")
 def test_p_values_of_graphs_without_groups_are_even():
     """30 graphs of independent weights, four null graphs each: p <= .2 for six of them, sd 2.2."""
